@@ -1,0 +1,100 @@
+// Which instruction set this process uses: the widest that the CPU has, or SAMEBITS_ISA.
+#include <stdlib.h>
+#include <string.h>
+
+#include <string>
+
+#include "frame/error.h"
+#include "frame/kernels.h"
+#include "samebits/contract.h"
+#include "samebits/samebits.h"
+
+namespace sb {
+namespace {
+
+struct Choice {
+  const char* name;
+  bool here;
+  Kernels table;
+};
+
+#define SB_TABLE(isa) \
+  {#isa, isa::dot_kernels(), isa::map_kernels(), isa::math_kernels(), isa::reduce_kernels()}
+
+const Choice* choices(int* count) {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  static const Choice all[] = {
+      {"generic", true, SB_TABLE(generic)},
+      {"avx2",
+       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c"),
+       SB_TABLE(avx2)},
+      {"avx512",
+       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
+       SB_TABLE(avx512)},
+  };
+#else
+  static const Choice all[] = {{"generic", true, SB_TABLE(generic)}};
+#endif
+  *count = static_cast<int>(sizeof all / sizeof all[0]);
+  return all;
+}
+
+struct Selected {
+  const Kernels* table = nullptr;
+  std::string error;
+  std::string runnable;
+};
+
+Selected select() {
+  Selected s;
+  int n = 0;
+  const Choice* all = choices(&n);
+  const char* wish = getenv("SAMEBITS_ISA");
+  bool known = false;
+  for (int i = 0; i < n; ++i) {
+    if (all[i].here) s.runnable += (s.runnable.empty() ? "" : ",") + std::string(all[i].name);
+    if (wish && *wish) {
+      if (strcmp(wish, all[i].name) != 0) continue;
+      known = true;
+      if (all[i].here) s.table = &all[i].table;
+    } else if (all[i].here) {
+      s.table = &all[i].table;
+    }
+  }
+  if (!s.table) {
+    s.error = std::string("SAMEBITS_ISA=") + wish +
+              (known || !strcmp(wish, "neon") || !strcmp(wish, "avx2") || !strcmp(wish, "avx512")
+                   ? " is not supported by this CPU"
+                   : " is not an instruction set that samebits knows") +
+              "; it can run " + s.runnable + " (unset SAMEBITS_ISA to take the last of these)";
+  }
+  return s;
+}
+
+const Selected& selected() {
+  static const Selected s = select();
+  return s;
+}
+
+}  // namespace
+
+const Kernels* kernels() {
+  const Selected& s = selected();
+  if (!s.table) fail("%s", s.error.c_str());
+  return s.table;
+}
+
+}  // namespace sb
+
+extern "C" {
+int32_t sb_contract_version(void) { return SB_CONTRACT_VERSION; }
+int32_t sb_chunk(void) { return SB_CHUNK; }
+const char* sb_isa(void) {
+  const sb::Kernels* k = sb::kernels();
+  return k ? k->isa : nullptr;
+}
+const char* sb_isas(void) { return sb::selected().runnable.c_str(); }
+}

@@ -1,0 +1,184 @@
+#include "frame/parallel.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "frame/error.h"
+#include "frame/ieee.h"
+
+namespace sb {
+namespace {
+
+// One parallel call. Helpers hold it by shared_ptr: one that the host starts after the call
+// has returned finds no index left and touches nothing else.
+struct Job {
+  Task task;
+  void* context;
+  int64_t count;
+  std::atomic<int64_t> next{0};
+  std::atomic<int64_t> done{0};
+  std::mutex mutex;
+  std::condition_variable all_done;
+
+  void work() {
+    IeeeMode ieee;
+    int64_t finished = 0;
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count; ++finished) {
+      task(context, i);
+    }
+    if (finished && done.fetch_add(finished, std::memory_order_acq_rel) + finished == count) {
+      std::lock_guard<std::mutex> lock(mutex);
+      all_done.notify_all();
+    }
+  }
+  void wait() {
+    // A helper that has begun is at most one task away from its end: look a little before sleeping.
+    for (int spin = 0; spin < 2000; ++spin) {
+      if (done.load(std::memory_order_acquire) == count) return;
+#ifdef __x86_64__
+      __builtin_ia32_pause();
+#endif
+    }
+    std::unique_lock<std::mutex> lock(mutex);
+    all_done.wait(lock, [this] { return done.load(std::memory_order_acquire) == count; });
+  }
+};
+
+thread_local bool inside_task = false;
+
+void help(void* arg) {
+  std::unique_ptr<std::shared_ptr<Job>> job(static_cast<std::shared_ptr<Job>*>(arg));
+  const bool was = inside_task;
+  inside_task = true;
+  (*job)->work();
+  inside_task = was;
+}
+
+// The library's own pool, made on first use and never destroyed (a thread may still run at exit).
+class Pool {
+ public:
+  void ensure(int workers) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (pid_ != getpid()) {  // after a fork the threads are gone, and what they held with them
+      new (&wake_) std::condition_variable;
+      queue_.clear();
+      started_ = 0;
+      pid_ = getpid();
+    }
+    for (; started_ < workers; ++started_) std::thread([this] { loop(); }).detach();
+  }
+  void submit(void* arg) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      queue_.push_back(arg);
+    }
+    wake_.notify_one();
+  }
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  void loop() {
+    for (;;) {
+      void* arg;
+      {
+        std::unique_lock<std::mutex> lock(mutex_);
+        wake_.wait(lock, [this] { return !queue_.empty(); });
+        arg = queue_.front();
+        queue_.pop_front();
+      }
+      help(arg);
+    }
+  }
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<void*> queue_;
+  int started_ = 0;
+  pid_t pid_ = getpid();
+};
+
+Pool& pool() {
+  static Pool* p = [] {
+    Pool* made = new Pool;
+    // A fork while another thread holds the queue would leave the child a locked mutex.
+    pthread_atfork([] { pool().mutex().lock(); }, [] { pool().mutex().unlock(); },
+                   [] { pool().mutex().unlock(); });
+    return made;
+  }();
+  return *p;
+}
+
+int own_threads() {
+  const char* wish = getenv("SAMEBITS_THREADS");
+  if (wish && *wish) {
+    char* end;
+    errno = 0;
+    const long n = strtol(wish, &end, 10);
+    if (errno || *end || n < 1 || n > 4096) {
+      fail("SAMEBITS_THREADS=%s is not a number of threads; give an integer from 1 to 4096, or "
+           "unset it to use the CPUs of this process",
+           wish);
+      return 0;
+    }
+    return static_cast<int>(n);
+  }
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+#endif
+  const unsigned n = std::thread::hardware_concurrency();
+  return n ? static_cast<int>(n) : 1;
+}
+
+}  // namespace
+
+int threads_of(const sb_executor* executor) {
+  static const int own = own_threads();
+  if (own == 0) return own_threads();  // sets the message for this thread
+  if (!executor) return own;
+  static const bool capped = getenv("SAMEBITS_THREADS") && *getenv("SAMEBITS_THREADS");
+  const int host = executor->threads < 1 ? 1 : executor->threads;
+  return capped && own < host ? own : host;
+}
+
+void parallel(const sb_executor* executor, int64_t count, Task task, void* context) {
+  if (count <= 0) return;
+  int threads = inside_task ? 1 : threads_of(executor);
+  if (threads > count) threads = static_cast<int>(count);
+  if (threads <= 1) {
+    IeeeMode ieee;
+    for (int64_t i = 0; i < count; ++i) task(context, i);
+    return;
+  }
+  auto job = std::make_shared<Job>();
+  job->task = task;
+  job->context = context;
+  job->count = count;
+  if (!executor) pool().ensure(threads - 1);
+  for (int t = 1; t < threads; ++t) {
+    void* arg = new std::shared_ptr<Job>(job);
+    if (executor) {
+      executor->submit(executor->host, help, arg);
+    } else {
+      pool().submit(arg);
+    }
+  }
+  inside_task = true;
+  job->work();
+  inside_task = false;
+  job->wait();
+}
+
+}  // namespace sb
+
+extern "C" int32_t sb_threads(void) { return sb::threads_of(nullptr); }

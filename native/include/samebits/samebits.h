@@ -1,0 +1,148 @@
+// The C ABI of libsamebits: operations under the order contract (spec/order.md).
+//
+// Every descriptor is a struct of int64_t only, so that a program can carry it
+// as words (see sb_program_new). Strides count elements, may be 0 or negative,
+// and an operand may be read with any strides; nothing is copied to please a
+// kernel. Functions return 0, or -1 with the reason in sb_error() (thread-local);
+// a descriptor out of range is an error, never undefined behaviour. No
+// descriptor field, thread count or instruction set other than the
+// mathematical content (op, dtype, logical shapes) can move a bit.
+#ifndef SAMEBITS_SAMEBITS_H_
+#define SAMEBITS_SAMEBITS_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SB_API __attribute__((visibility("default")))
+#define SB_MAX_RANK 8
+
+typedef enum {
+  SB_BOOL = 0,  // one byte, 0 or 1
+  SB_I8, SB_I16, SB_I32, SB_I64,
+  SB_U8, SB_U16, SB_U32, SB_U64,
+  SB_F16, SB_BF16, SB_F32, SB_F64,
+  SB_DTYPE_COUNT
+} sb_dtype;
+
+// How a host lends threads. submit(host, task, arg) arranges that task(arg) runs
+// some time, perhaps never before the call returns: the calling thread works too
+// and waits only for tasks that have started. threads counts the caller.
+typedef struct {
+  void* host;
+  int32_t threads;
+  void (*submit)(void* host, void (*task)(void*), void* arg);
+} sb_executor;
+
+SB_API int32_t sb_contract_version(void);
+SB_API int32_t sb_chunk(void);
+// The instruction set in use: "generic" | "avx2" | "avx512"; NULL with sb_error()
+// when SAMEBITS_ISA names one that is unknown or that this CPU lacks.
+SB_API const char* sb_isa(void);
+// A comma separated list of those that this CPU can run.
+SB_API const char* sb_isas(void);
+// Threads that a call without executor uses: SAMEBITS_THREADS, else the CPUs
+// that this process may run on; 0 with sb_error() when the variable is not a positive integer.
+SB_API int32_t sb_threads(void);
+SB_API const char* sb_error(void);
+
+// ---- dot (clauses DOT-*) -------------------------------------------------
+// out[b,m,n] = sum over k of a[b,m,k] * b[b,k,n].
+// dtype: SB_F32, SB_F64, SB_BF16 or SB_F16 of both inputs; out_dtype: the same,
+// or SB_F32 for the two narrow ones (accumulation is in f32 / f64 in any case).
+typedef struct {
+  int64_t dtype, out_dtype;
+  int64_t batch, m, n, k;
+  int64_t a[3];    // strides of batch, m, k
+  int64_t b[3];    // strides of batch, k, n
+  int64_t out[3];  // strides of batch, m, n
+} sb_dot_desc;
+SB_API int32_t sb_dot(const sb_dot_desc*, const void* a, const void* b, void* out,
+                      const sb_executor*);
+
+// ---- reductions (clauses SUM-*, PROD-*, MAX-*, ARG-*, ACC-*) ---------------
+typedef enum {
+  SB_SUM = 0, SB_PROD, SB_MAX, SB_MIN, SB_ARGMAX, SB_ARGMIN, SB_ANY, SB_ALL,
+  SB_ACCUMULATE,  // ordered accumulation: the binary counter over single rows
+  SB_REDUCE_COUNT
+} sb_reduce_op;
+// The reduced axes are flattened row-major in the order given. out is contiguous
+// over the kept axes. out_dtype: dtype, but SB_I32 / SB_I64 for arg*, SB_BOOL for any / all.
+typedef struct {
+  int64_t op, dtype, out_dtype;
+  int64_t kept_rank, kept_shape[SB_MAX_RANK], kept_stride[SB_MAX_RANK];
+  int64_t red_rank, red_shape[SB_MAX_RANK], red_stride[SB_MAX_RANK];
+} sb_reduce_desc;
+SB_API int32_t sb_reduce(const sb_reduce_desc*, const void* in, void* out, const sb_executor*);
+
+// ---- cumulative (clauses CUM-*) --------------------------------------------
+// op: SB_SUM, SB_PROD, SB_MAX or SB_MIN along one axis; out has strides of its own.
+typedef struct {
+  int64_t op, dtype, reverse;
+  int64_t rank, shape[SB_MAX_RANK], in_stride[SB_MAX_RANK], out_stride[SB_MAX_RANK];  // the other axes
+  int64_t length, in_step, out_step;                                                  // the axis
+} sb_cumulative_desc;
+SB_API int32_t sb_cumulative(const sb_cumulative_desc*, const void* in, void* out,
+                             const sb_executor*);
+
+// ---- scatter (clauses SCT-*) -------------------------------------------------
+// out[0..length) starts as a copy of in; then for i = 0, 1, ... count - 1 in this order
+// out[index[i]] = out[index[i]] op updates[i], where 0 <= index[i] < length
+// (another index leaves out alone). op: SB_SUM, SB_PROD, SB_MAX, SB_MIN. All contiguous.
+typedef struct {
+  int64_t op, dtype, index_dtype /* SB_I32 or SB_I64 */;
+  int64_t length, count;
+} sb_scatter_desc;
+SB_API int32_t sb_scatter(const sb_scatter_desc*, const void* in, const void* index,
+                          const void* updates, void* out, const sb_executor*);
+
+// ---- copy: data movement without arithmetic -----------------------------------
+typedef struct {
+  int64_t item_size;  // 1, 2, 4, 8 or 16 bytes
+  int64_t rank, shape[SB_MAX_RANK], in_stride[SB_MAX_RANK], out_stride[SB_MAX_RANK];
+} sb_copy_desc;
+SB_API int32_t sb_copy(const sb_copy_desc*, const void* in, void* out, const sb_executor*);
+
+// ---- map: a small elementwise program over one iteration space (clauses ELT-*, FUN-*) --
+// Values are numbered: the inputs first, then one per instruction. Words:
+//   rank, shape[rank],
+//   n_in,    n_in    x { dtype, stride[rank] }
+//   n_instr, n_instr x { op, dtype, a, b, c, imm }
+//   n_out,   n_out   x { value, stride[rank] }       (dtype: the value's)
+// op: a number of ops.def (sb_op_find); dtype: of the operands (of the result for CONST);
+// unused operands are -1; imm: CONST: the value's bits, CONVERT: the result's dtype,
+// INTEGER_POW: the exponent. Outputs of one map never overlap its inputs unless they
+// are the same view.
+SB_API int32_t sb_map(const int64_t* words, int64_t count, const void* const* in, void* const* out,
+                      const sb_executor*);
+// Number, name and operand count of an elementwise operation; -1 / NULL where there is none.
+SB_API int32_t sb_op_find(const char* name);
+SB_API const char* sb_op_name(int32_t op);
+SB_API int32_t sb_op_arity(int32_t op);
+SB_API int32_t sb_op_count(void);
+// Whether op is defined for operands of this dtype.
+SB_API int32_t sb_op_takes(int32_t op, int32_t dtype);
+
+// ---- programs: several operations as one call ----------------------------------
+// Words:
+//   SB_PROGRAM_MAGIC, n_args, n_results, n_scratch, n_steps,
+//   n_args    x byte size,  n_results x byte size,  n_scratch x byte size,
+//   n_steps   x { kind, n_operands, n_operands x { buffer, byte offset }, n_words, words }
+// Buffers are numbered: arguments, results, scratch. Operands of a step in the order of
+// the C function (inputs, then outputs); words: the descriptor. Steps run in order.
+// Every access is checked against the buffer sizes when the program is made.
+#define SB_PROGRAM_MAGIC 0x53414d4542495431LL /* "SAMEBIT1" */
+typedef enum { SB_STEP_MAP = 0, SB_STEP_DOT, SB_STEP_REDUCE, SB_STEP_CUMULATIVE,
+               SB_STEP_SCATTER, SB_STEP_COPY, SB_STEP_COUNT } sb_step_kind;
+typedef struct sb_program sb_program;
+SB_API sb_program* sb_program_new(const int64_t* words, int64_t count);  // NULL: sb_error()
+SB_API void sb_program_free(sb_program*);
+// buffers: n_args pointers, then n_results; scratch belongs to the library. Reentrant.
+SB_API int32_t sb_program_run(const sb_program*, void* const* buffers, const sb_executor*);
+
+#ifdef __cplusplus
+}
+#endif
+#endif  // SAMEBITS_SAMEBITS_H_

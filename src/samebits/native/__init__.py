@@ -1,0 +1,1 @@
+"""The native library on NumPy arrays: the contract's operations, bit for bit those of ``samebits.order``."""

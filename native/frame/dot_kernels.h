@@ -1,11 +1,69 @@
+// The inner tiles of the dot (clauses DOT-*): what frame/dot_block.cc asks of an instruction set.
+//
+// Roles are settled before: columns are vectorised, rows are broadcast. A tile never splits k; how it is cut
+// in rows, columns and blocks of whole chunks moves no bit.
 #ifndef SB_FRAME_DOT_KERNELS_H_
 #define SB_FRAME_DOT_KERNELS_H_
 
 #include <stdint.h>
 
 namespace sb {
-struct DotKernels {
-  int unused;
+
+// Strides count elements. T is the accumulator's type, float or double.
+struct DotTile {
+  const void* a;  // T; row stride a_row, term stride a_k (fused: 1)
+  int64_t a_row, a_k;
+  const void* b;  // tile: T[k][cols], term stride b_k; fused: the input's type, column stride b_col, b_k = 1
+  int64_t b_k, b_col;
+  int64_t k;      // terms of this call: whole chunks, or the last ones of the product
+  int64_t chunk;  // the product's index of the first chunk
+  bool last;      // this call ends the product: finish and store
+  int64_t cols;   // tile with v vectors: in ((v - 1) * lanes, v * lanes]; fused: any
+  int64_t tiles;  // consecutive tiles of the same height: a, high and out advance by
+  int64_t a_tile, high_tile, out_tile;
+  // The tree's waiting sums. Levels below split live only during the call; the others wait for the next
+  // block. A level holds rows x vectors x lanes T.
+  void *low, *high;
+  int64_t high_level;  // T from one level to the next in high
+  int32_t split;
+  void* out;  // T[rows][cols], row stride out_row
+  int64_t out_row;
 };
+using DotTileFn = void (*)(const DotTile&);
+
+// dst[k * width + lane] = src[k * k_stride + lane * lane_stride] as T, for lane < lanes and k < terms; zeros
+// for lanes <= lane < fill.
+struct DotPack {
+  const void* src;
+  int64_t lane_stride, k_stride;
+  int64_t lanes, fill, terms;
+  void* dst;
+  int64_t width;
+};
+using DotPackFn = void (*)(const DotPack&);
+
+// Finished sums T[rows][cols] of row stride src_row, rounded once to the result's type, to any strides.
+struct DotUnpack {
+  const void* src;
+  int64_t src_row, rows, cols;
+  void* dst;
+  int64_t dst_row, dst_col;
+};
+using DotUnpackFn = void (*)(const DotUnpack&);
+
+constexpr int kDotVectors = 8, kDotRows = 16, kDotFusedRows = 8;
+enum DotType { kDotF16, kDotBF16, kDotF32, kDotF64, kDotTypes };
+
+struct DotKernels {
+  int lanes[2];           // by accumulator: f32, f64
+  int rows[kDotVectors];  // the tallest tile by vectors - 1; 0: none
+  int fused_rows;
+  DotTileFn tile[2][2][kDotVectors]
+                [kDotRows];  // accumulator, whether a's rows lie apart, vectors - 1, rows - 1
+  DotTileFn fused[kDotTypes][kDotFusedRows];  // input type, rows - 1
+  DotPackFn pack[kDotTypes];                  // input type
+  DotUnpackFn unpack[kDotTypes];              // result type
+};
+
 }  // namespace sb
 #endif  // SB_FRAME_DOT_KERNELS_H_

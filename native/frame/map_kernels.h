@@ -1,11 +1,53 @@
+// Elementwise instructions over blocks (clauses ELT-*).
 #ifndef SB_FRAME_MAP_KERNELS_H_
 #define SB_FRAME_MAP_KERNELS_H_
 
 #include <stdint.h>
 
+#include "frame/math_kernels.h"
+#include "frame/ops.h"
+
 namespace sb {
-struct MapKernels {
-  int unused;
+
+struct MapCall;
+
+// y[i] = op(a[i], b[i], c[i]) for i < n, any n >= 0. Nothing outside [0, n) is read or written, but
+// for an operand with step 0: it is one line of kMapLine bytes that repeats the operand's value.
+// y may be an operand of the same item size.
+using MapFn = void (*)(const void* a, const void* b, const void* c, void* y, int64_t n, const MapCall& call);
+
+constexpr int kMapLine = 64;  // bytes: the widest register of any instruction set
+
+// What an instruction has beside its operands.
+struct MapCall {
+  int64_t step[3];  // 1: operands are arrays; 0: one repeated value
+  int64_t imm;      // INTEGER_POW: the exponent
+  union {
+    UnaryFn unary;  // of MathKernels
+    BinaryFn binary;
+    struct {
+      int32_t from, to;  // CONVERT: dtypes
+    } convert;
+  };
 };
+
+// Dtypes of operands by index; -1: none.
+constexpr int map_type(int64_t dtype) {
+  return dtype == SB_F32 ? 0 : dtype == SB_F64 ? 1 : dtype == SB_I32 ? 2 : dtype == SB_I64 ? 3 : dtype == SB_BOOL ? 4 : -1;
+}
+constexpr int kMapTypes = 5;
+
+// The same operations over a block and over one element (n is ignored). Canonical: a NaN result is the
+// canonical one; otherwise its bits are any NaN's, which only an instruction that looks at bits could tell.
+struct MapKernels {
+  struct Table {
+    MapFn plain[kOpCount][kMapTypes];
+    MapFn canonical[kOpCount][kMapTypes];
+    MapFn select[4];                               // by log2 of the values' item size
+    MapFn convert[SB_DTYPE_COUNT][SB_DTYPE_COUNT];  // [from][to]; canonical
+  };
+  Table block, single;
+};
+
 }  // namespace sb
 #endif  // SB_FRAME_MAP_KERNELS_H_

@@ -15,6 +15,10 @@ SB_INLINE f64v sqrt(f64v x) { return _mm256_sqrt_pd(x); }
 // Nearest even, no flags.
 SB_INLINE f32v rint(f32v x) { return _mm256_round_ps(x, 8); }
 SB_INLINE f64v rint(f64v x) { return _mm256_round_pd(x, 8); }
+SB_INLINE f64v widen(f32h x) { return _mm256_cvtps_pd(x); }
+SB_INLINE f32h narrow(f64v x) { return _mm256_cvtpd_ps(x); }
+// Whether a comparison holds in some lane.
+SB_INLINE bool any(i64v lanes) { return _mm256_movemask_pd(_mm256_castsi256_pd((__m256i)lanes)) != 0; }
 
 }  // namespace
 }  // namespace avx2

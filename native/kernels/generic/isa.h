@@ -20,6 +20,10 @@ SB_INLINE f64v sqrt(f64v x) { SB_LANEWISE(f64v, kF64Lanes, ::sqrt(x[i])); }
 SB_INLINE f32v rint(f32v x) { SB_LANEWISE(f32v, kF32Lanes, ::rintf(x[i])); }
 SB_INLINE f64v rint(f64v x) { SB_LANEWISE(f64v, kF64Lanes, ::rint(x[i])); }
 #undef SB_LANEWISE
+SB_INLINE f64v widen(f32h x) { return __builtin_convertvector(x, f64v); }
+SB_INLINE f32h narrow(f64v x) { return __builtin_convertvector(x, f32h); }
+// Whether a comparison holds in some lane.
+SB_INLINE bool any(i64v lanes) { return (lanes[0] | lanes[1]) != 0; }
 
 }  // namespace
 }  // namespace generic

@@ -1,11 +1,91 @@
+// The table of functions: loops over contiguous blocks around the sequences of math_*.h.
 #include "frame/math_kernels.h"
+#include "kernels/inner/math_erf.h"
+#include "kernels/inner/math_exceptions.h"
+#include "kernels/inner/math_exp.h"
+#include "kernels/inner/math_log.h"
+#include "kernels/inner/math_pow.h"
+#include "kernels/inner/math_trig.h"
 #include "kernels/inner/simd.h"
 
 namespace sb {
 namespace SB_ISA {
+namespace {
+
+struct Rsqrt {  // two roundings in f64
+  static SB_INLINE f64v f64(f64v x) { return 1.0 / sqrt(x); }
+  static SB_INLINE f64v f32(f64v x) { return 1.0 / sqrt(x); }
+};
+
+// One register of results. The tail of a block goes through the same code, padded with zeros.
+template <class F>
+SB_INLINE f64v apply(f64v x) {
+  return canonical(F::f64(x));
+}
+template <class F>
+SB_INLINE f32h apply(f32h x) {
+  return narrow(canonical(corrected<F>(x, F::f32(widen(x)))));
+}
+
+template <class F, class V>
+void unary(const void* x, void* y, int64_t n) {
+  constexpr int64_t lanes = kF64Lanes, size = sizeof(V) / lanes;
+  const char* in = static_cast<const char*>(x);
+  char* out = static_cast<char*>(y);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) store(out + i * size, apply<F>(load<V>(in + i * size)));
+  if (i < n) {
+    const int rest = static_cast<int>((n - i) * size);
+    store_n(out + i * size, apply<F>(load_n<V>(in + i * size, rest)), rest);
+  }
+}
+
+SB_INLINE f64v apply_pow(f64v x, f64v y) { return canonical(Pow::f64(x, y)); }
+SB_INLINE f32h apply_pow(f32h x, f32h y) { return narrow(canonical(Pow::f32(widen(x), widen(y)))); }
+
+template <class V>
+void pow(const void* a, const void* b, void* y, int64_t n) {
+  constexpr int64_t lanes = kF64Lanes, size = sizeof(V) / lanes;
+  const char *base = static_cast<const char*>(a), *exponent = static_cast<const char*>(b);
+  char* out = static_cast<char*>(y);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    store(out + i * size, apply_pow(load<V>(base + i * size), load<V>(exponent + i * size)));
+  if (i < n) {
+    const int rest = static_cast<int>((n - i) * size);
+    store_n(out + i * size, apply_pow(load_n<V>(base + i * size, rest), load_n<V>(exponent + i * size, rest)),
+            rest);
+  }
+}
+
+MathKernels make_table() {
+  MathKernels t = {};
+#define SB_UNARY(op, F)                   \
+  t.unary_f32[kOp_##op] = unary<F, f32h>; \
+  t.unary_f64[kOp_##op] = unary<F, f64v>
+  SB_UNARY(exp, Exp);
+  SB_UNARY(exp2, Exp2);
+  SB_UNARY(expm1, Expm1);
+  SB_UNARY(log, Log);
+  SB_UNARY(log1p, Log1p);
+  SB_UNARY(tanh, Tanh);
+  SB_UNARY(logistic, Logistic);
+  SB_UNARY(rsqrt, Rsqrt);
+  SB_UNARY(sin, Sin);
+  SB_UNARY(cos, Cos);
+  SB_UNARY(erf, Erf);
+#undef SB_UNARY
+  t.pow_f32 = pow<f32h>;
+  t.pow_f64 = pow<f64v>;
+  return t;
+}
+
+}  // namespace
+
 const MathKernels* math_kernels() {
-  static const MathKernels table = {};
+  static const MathKernels table = make_table();
   return &table;
 }
+
 }  // namespace SB_ISA
 }  // namespace sb

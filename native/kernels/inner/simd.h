@@ -60,30 +60,20 @@ template <class V> SB_INLINE void store_n(void* p, V v, int bytes) {
   memcpy(p, &v, static_cast<size_t>(bytes));
 }
 template <class V, class T> SB_INLINE V splat(T x) { return V{} + x; }  // integers
-template <> SB_INLINE f32v splat<f32v, float>(float x) {
-  f32v v;
-  for (int i = 0; i < kF32Lanes; ++i) v[i] = x;
-  return v;
-}
-template <> SB_INLINE f64v splat<f64v, double>(double x) {
-  f64v v;
-  for (int i = 0; i < kF64Lanes; ++i) v[i] = x;
-  return v;
-}
+// x - 0 is x for every x, -0 too, and GCC drops the subtraction; filling the lanes one by one goes through memory.
+template <> SB_INLINE f32v splat<f32v, float>(float x) { return x - f32v{}; }
+template <> SB_INLINE f64v splat<f64v, double>(double x) { return x - f64v{}; }
 template <class To, class From> SB_INLINE To bits_as(From x) {
   static_assert(sizeof(To) == sizeof(From), "same width");
   To y;
   memcpy(&y, &x, sizeof y);
   return y;
 }
-SB_INLINE f64v widen(f32h x) { return __builtin_convertvector(x, f64v); }
-SB_INLINE f32h narrow(f64v x) { return __builtin_convertvector(x, f32h); }  // nearest even
-
 }  // namespace
 }  // namespace SB_ISA
 }  // namespace sb
 
-// fma(a, b, c), sqrt(x), rint(x) for f32v and f64v.
+// fma(a, b, c), sqrt(x), rint(x) for f32v and f64v; widen, narrow (nearest even); any.
 #define SB_STR_(x) #x
 #define SB_STR(x) SB_STR_(x)
 #define SB_ISA_HEADER_(x) SB_STR(kernels/x/isa.h)

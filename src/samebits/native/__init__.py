@@ -1,1 +1,44 @@
 """The native library on NumPy arrays: the contract's operations, bit for bit those of ``samebits.order``."""
+
+from samebits.native._apply import apply as apply, names as names
+from samebits.native._cumulative import cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum
+from samebits.native._dot import matmul as matmul
+from samebits.native._library import library as _library
+from samebits.native._reduce import (
+    accumulate as accumulate,
+    all as all,
+    any as any,
+    argmax as argmax,
+    argmin as argmin,
+    max as max,
+    mean as mean,
+    min as min,
+    prod as prod,
+    sum as sum,
+)
+from samebits.native._scatter import (
+    scatter_add as scatter_add,
+    scatter_max as scatter_max,
+    scatter_min as scatter_min,
+    scatter_mul as scatter_mul,
+)
+
+
+def isa() -> str:
+    """The instruction set in use; the environment variable SAMEBITS_ISA chooses another. No bit depends on it."""
+    return _library().sb_isa().decode()
+
+
+def isas() -> list[str]:
+    """The instruction sets that this CPU can run, the widest last."""
+    return _library().sb_isas().decode().split(",")
+
+
+def threads() -> int:
+    """Threads that a call uses; the environment variable SAMEBITS_THREADS sets it. No bit depends on it."""
+    return _library().sb_threads()
+
+
+def contract_version() -> int:
+    """The version of spec/order.md that the library computes (clause VER-3)."""
+    return _library().sb_contract_version()

@@ -1,0 +1,67 @@
+# make demo, make test: each does all the set-up (.venv, native library). Needs Python 3.11+ and a C++17 compiler.
+PYTHON ?= python3
+BIN := .venv/bin
+export CMAKE_BUILD_PARALLEL_LEVEL ?= 2
+
+NATIVE := CMakeLists.txt $(shell find native -type f)
+SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
+# `make test` builds with warnings as errors; what it has built serves `make demo` too, which must not fail on the
+# warning of a compiler that nobody here has met.
+INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
+
+.PHONY: help build demo test lint bench wheel format clean
+help:
+	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
+	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
+	@echo "make build    set up .venv with the package (editable) and its native libraries"
+	@echo "make bench    stock against invariant; rewrites bench/results and the table in bench/README.md"
+	@echo "make wheel    dist/samebits-*.whl"
+	@echo "make format   rewrite Python and C++ in the project's style"
+
+build: $(INSTALLED)
+
+demo: $(INSTALLED)
+	$(BIN)/samebits demo
+
+test: lint
+	$(BIN)/python -m pytest -q -n 2
+
+lint: .venv/installed-strictly
+	$(BIN)/ruff check --quiet
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
+	$(BIN)/codespell
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pyright
+
+bench: $(INSTALLED)
+	$(BIN)/python bench/programs.py
+
+wheel: $(INSTALLED)
+	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+
+format: .venv/tools
+	$(BIN)/ruff check --fix --quiet
+	$(BIN)/ruff format --quiet
+	$(BIN)/clang-format -i $(SOURCES)
+
+clean:
+	rm -rf .venv build dist
+
+# The build requirements live in .venv as well, so that a changed source recompiles only what depends on it.
+.venv/tools: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("samebits needs Python 3.11 or later, this is " + sys.version.split()[0] + "; choose one with: make PYTHON=...") if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > .venv/build-requirements
+	$(BIN)/pip install --quiet cmake ninja -r .venv/build-requirements
+	touch $@
+
+INSTALL = $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' --config-settings=cmake.define.SAMEBITS_WERROR
+
+.venv/installed: .venv/tools $(NATIVE)
+	$(INSTALL)=OFF
+	touch $@
+
+.venv/installed-strictly: .venv/tools $(NATIVE)
+	$(INSTALL)=ON
+	touch $@

@@ -1,0 +1,167 @@
+"""Makes the constants of the functions (spec/functions.md) with mpmath: polynomials, ln 2, pi in pieces.
+
+python dev/coefficients.py            writes math_coefficients.h, order/_coefficients.py and the table in functions.md
+python dev/coefficients.py --check    computes them again and says whether the files hold them
+
+The lowest coefficients of a polynomial are rounded to float64 one after the other and the rest fitted again, so that
+what rounding them costs is put right by the next ones. The largest error of each fit is printed.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import mpmath as mp
+from mpmath import mpf
+
+mp.mp.dps = 60
+ROOT = Path(__file__).resolve().parent.parent
+LN2 = mp.log(2)
+KERNELS_ONLY = {"exp_short", "sin_half", "inv_pi", "pi"}
+"""Constants of the f32 kernels, whose results are defined without a sequence: no contract."""
+
+
+def fit(f: Callable, weight: Callable, degree: int, low, high, fixed: Sequence[float] = ()):
+    """Coefficients c[len(fixed)..degree] with small |weight * (f - sum c_j x^j)| on [low, high], and its maximum.
+
+    Least squares over Chebyshev nodes: within a factor of two or so of the minimax polynomial, and never stuck.
+    """
+    count = 8 * degree
+    nodes = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (i + mpf("0.5")) / count) for i in range(count)]
+    powers = range(len(fixed), degree + 1)
+    rows = mp.matrix([[weight(x) * x**j for j in powers] for x in nodes])
+    left = mp.matrix([weight(x) * (f(x) - sum(mpf(c) * x**j for j, c in enumerate(fixed))) for x in nodes])
+    solution = mp.lu_solve(rows.T * rows, rows.T * left)
+    return list(solution), max(abs(e) for e in left - rows * solution)
+
+
+def rounded(name: str, f: Callable, weight: Callable, degree: int, low, high, careful: int = 3) -> list[float]:
+    """fit(), each coefficient a float64."""
+    low, high = mpf(low), mpf(high)
+    fixed: list[float] = []
+    for _ in range(careful):
+        fixed.append(float(fit(f, weight, degree, low, high, fixed)[0][0]))
+    rest, size = fit(f, weight, degree, low, high, fixed)
+    print(f"{name:12s} degree {degree:2d} on [{float(low):.4g}, {float(high):.4g}]: 2^{float(mp.log(size, 2)):.1f}")
+    return fixed + [float(c) for c in rest]
+
+
+def head(x, bits: int) -> float:
+    """x rounded to so many bits."""
+    scale = mpf(2) ** (bits - 1 - int(mp.floor(mp.log(abs(x), 2))))
+    return float(mp.nint(x * scale) / scale)
+
+
+def parts(x, *bits: int) -> list[float]:
+    """x as a sum of float64, each rounded to so many bits of what is left."""
+    out = []
+    for n in bits:
+        out.append(head(x, n))
+        x = x - mpf(out[-1])
+    return out
+
+
+def taylor(term: Callable[[int], mpf], terms: int = 60) -> Callable:
+    """The function whose Taylor coefficients are term(0), term(1), ...: without its leading terms."""
+    coefficients = [term(j) for j in range(terms)][::-1]
+    return lambda x: mp.polyval(coefficients, x)
+
+
+def polynomials() -> dict[str, list[float]]:
+    factorial = mp.factorial
+    half_ln2 = LN2 / 2 * mpf("1.0001")
+    exp_tail = taylor(lambda j: 1 / factorial(j + 2))
+    z_log = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mpf("1.001")
+    z_quarter, z_half = (mp.pi / 4 * mpf("1.0001")) ** 2, (mp.pi / 2 * mpf("1.0001")) ** 2
+    sin_tail = taylor(lambda j: (-1) ** (j + 1) / factorial(2 * j + 3))
+    erf_tail = taylor(lambda j: 2 / mp.sqrt(mp.pi) * (-1) ** (j + 1) / (factorial(j + 1) * (2 * j + 3)))
+    return {
+        # (exp(r) - 1 - r) / r^2, |r| <= ln(2)/2: for f64, and shorter for f32
+        "exp": rounded("exp", exp_tail, abs, 10, -half_ln2, half_ln2),
+        "exp_short": rounded("exp_short", exp_tail, abs, 9, -half_ln2, half_ln2),
+        # (2^r - 1 - r ln 2) / r^2
+        "exp2": rounded("exp2", taylor(lambda j: LN2 ** (j + 2) / factorial(j + 2)), abs, 9, -0.5, 0.5),
+        # log((1 + s) / (1 - s)) = 2 s + s z P(z), z = s^2
+        "log": rounded("log", taylor(lambda j: mpf(2) / (2 * j + 3)), lambda z: z, 6, 0, z_log, 2),
+        # the same from s^7 on: 2 s + 2/3 s^3 + 2/5 s^5 + s^7 P(z)
+        "pow": rounded("pow", taylor(lambda j: mpf(2) / (2 * j + 7)), lambda z: mpf(1), 6, 0, z_log, 2),
+        # sin(r) = r + r z S(z) and cos(r) = 1 - z/2 + z^2 C(z), |r| <= pi/4
+        "sin": rounded("sin", sin_tail, lambda z: z, 5, 0, z_quarter, 2),
+        "cos": rounded("cos", taylor(lambda j: (-1) ** j / factorial(2 * j + 4)), lambda z: z * z, 5, 0, z_quarter, 2),
+        # sin(r) for |r| <= pi/2, for f32
+        "sin_half": rounded("sin_half", sin_tail, lambda z: z, 7, 0, z_half, 2),
+        # erf(x) = x + x (2/sqrt(pi) - 1 + z P(z)), z = x^2, for |x| < 1
+        "erf_small": rounded("erf_small", erf_tail, lambda z: z, 11, 0, 1, 2),
+        # erf(x) = 1 - exp(-P(x - 1)) for 1 <= x <= 6
+        "erf_large": rounded("erf_large", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), 18, 0, 5, 2),
+    }
+
+
+def constants() -> dict[str, list[float]]:
+    return {
+        "inv_ln2": parts(1 / LN2, 53),
+        "ln2": parts(LN2, 42, 53),  # k times the head is exact for |k| < 2^11
+        "exp2_c1": parts(LN2, 53, 53),
+        "third": parts(mpf(2) / 3, 53, 53),
+        "fifth": parts(mpf(2) / 5, 53, 53),
+        "inv_pi": parts(1 / mp.pi, 53),
+        "pi": parts(mp.pi, 53, 53),
+        "two_over_pi": parts(2 / mp.pi, 53),
+        "half_pi": parts(mp.pi / 2, 53, 53, 53),
+        "erf_c0": parts(2 / mp.sqrt(mp.pi) - 1, 53),
+    }
+
+
+def two_over_pi_words(count: int = 21) -> list[int]:
+    """The bits of 2/pi after the binary point as words of 64, after one word of zeros (spec/functions.md)."""
+    mp.mp.prec = 64 * count + 64
+    bits = int(mp.floor(2 / mp.pi * mpf(2) ** (64 * (count - 1))))
+    mp.mp.dps = 60
+    return [(bits >> (64 * (count - 1 - i))) & (2**64 - 1) for i in range(count)]
+
+
+def files() -> dict[Path, str]:
+    """The generated files, by path."""
+    tables = polynomials() | constants()
+    words = two_over_pi_words()
+    header = ["// Constants of the functions, made by dev/coefficients.py (spec/functions.md). Do not edit.",
+              "#ifndef SB_KERNELS_INNER_MATH_COEFFICIENTS_H_", "#define SB_KERNELS_INNER_MATH_COEFFICIENTS_H_", "",
+              "#include <stdint.h>", "", "// clang-format off", "namespace sb {", "namespace {", ""]  # fmt: skip
+    python = ['"""Constants of the functions, made by dev/coefficients.py (spec/functions.md). Do not edit."""', "",
+              "_h = float.fromhex", ""]  # fmt: skip
+    for name, values in tables.items():
+        camel = "k" + "".join(part.capitalize() for part in name.split("_"))
+        header += [f"[[maybe_unused]] constexpr double {camel}[] = {{"]
+        header += [f"    {v.hex()},  // {v!r}" for v in values] + ["};"]
+        if name in KERNELS_ONLY:
+            continue
+        python += [f"{name.upper()} = ["] + [f'    _h("{v.hex()}"),  # {v!r}' for v in values] + ["]"]
+    header += ["[[maybe_unused]] constexpr uint64_t kTwoOverPiWords[] = {"]
+    header += [f"    {w:#018x}u," for w in words] + ["};", "", "}  // namespace", "}  // namespace sb",
+               "// clang-format on", "#endif  // SB_KERNELS_INNER_MATH_COEFFICIENTS_H_", ""]  # fmt: skip
+    python += ["TWO_OVER_PI_WORDS = ["] + [f"    {w:#018x}," for w in words] + ["]", ""]
+    spec = ROOT / "spec/functions.md"
+    before, _, rest = spec.read_text().partition("<!-- constants -->\n")
+    after = rest[rest.index("<!-- end of constants -->") :]
+    listing = ["```"] + [f"{name.upper()} = {', '.join(v.hex() for v in values)}" for name, values in tables.items()
+               if name not in KERNELS_ONLY]  # fmt: skip
+    listing += ["2/pi = 0." + "".join(f"{w:016x}" for w in words[1:]) + " (hexadecimal)", "```", ""]
+    return {
+        spec: before + "<!-- constants -->\n" + "\n".join(listing) + after,
+        ROOT / "native/kernels/inner/math_coefficients.h": "\n".join(header),
+        ROOT / "src/samebits/order/_coefficients.py": "\n".join(python),
+    }
+
+
+if __name__ == "__main__":
+    stale = False
+    for path, text in files().items():
+        if "--check" in sys.argv:
+            stale |= not path.exists() or path.read_text() != text
+        else:
+            path.write_text(text)
+    if stale:
+        sys.exit(
+            "the generated files differ from what dev/coefficients.py makes: run it without --check, and mind that"
+            " another coefficient is another contract version"
+        )

@@ -1,0 +1,83 @@
+// XLA's FFI on top of the C ABI: one target, "samebits_program".
+//
+// The attribute `program` holds the words of a program (samebits.h); XLA instantiates the call
+// once per compiled executable, which checks and plans the program, and then runs it with the
+// call's buffers on XLA's own threads. One target for every program keeps the number of calls
+// small (each costs about 0.2 us) and the program inside the executable: it can be exported.
+#include <memory>
+#include <string>
+
+#include "samebits/samebits.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace ffi = xla::ffi;
+
+namespace {
+
+struct Program {
+  static ffi::TypeId id;
+  sb_program* handle;
+  explicit Program(sb_program* made) : handle(made) {}
+  ~Program() { sb_program_free(handle); }
+};
+ffi::TypeId Program::id = {};
+
+constexpr size_t kInlineBuffers = 64;
+
+ffi::ErrorOr<std::unique_ptr<Program>> instantiate(ffi::Span<const int64_t> words) {
+  sb_program* made = sb_program_new(words.begin(), static_cast<int64_t>(words.size()));
+  if (!made) return ffi::Unexpected(ffi::Error(ffi::ErrorCode::kInvalidArgument, sb_error()));
+  return std::make_unique<Program>(made);
+}
+
+ffi::Error execute(Program* program, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
+                   ffi::RemainingRets results) {
+  const size_t count = arguments.size() + results.size();
+  void* few[kInlineBuffers];
+  std::unique_ptr<void*[]> many;
+  void** buffers = few;
+  if (count > kInlineBuffers) {
+    many.reset(new void*[count]);
+    buffers = many.get();
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    auto buffer = arguments.get<ffi::AnyBuffer>(i);
+    if (!buffer) return buffer.error();
+    buffers[i] = buffer->untyped_data();
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    auto buffer = results.get<ffi::AnyBuffer>(i);
+    if (!buffer) return buffer.error();
+    buffers[arguments.size() + i] = (*buffer)->untyped_data();
+  }
+  sb_executor executor;
+  executor.host = &pool;
+  executor.threads = static_cast<int32_t>(pool.num_threads());
+  executor.submit = [](void* host, void (*task)(void*), void* arg) {
+    static_cast<ffi::ThreadPool*>(host)->Schedule([task, arg] { task(arg); });
+  };
+  if (sb_program_run(program->handle, buffers, &executor) != 0) {
+    return ffi::Error(ffi::ErrorCode::kInternal, sb_error());
+  }
+  return ffi::Error::Success();
+}
+
+const ffi::TypeInfo kProgramInfo = ffi::MakeTypeInfo<Program>();
+
+}  // namespace
+
+extern "C" SB_API XLA_FFI_Error* samebits_instantiate(XLA_FFI_CallFrame*);
+extern "C" SB_API XLA_FFI_Error* samebits_execute(XLA_FFI_CallFrame*);
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(
+    samebits_instantiate, instantiate,
+    ffi::Ffi::BindInstantiate().Attr<ffi::Span<const int64_t>>("program"));
+
+XLA_FFI_DEFINE_HANDLER_SYMBOL(
+    samebits_execute, execute,
+    ffi::Ffi::Bind().Ctx<ffi::State<Program>>().Ctx<ffi::ThreadPool>().RemainingArgs().RemainingRets());
+
+extern "C" {
+SB_API void* samebits_program_type_id() { return &Program::id; }
+SB_API const void* samebits_program_type_info() { return &kProgramInfo; }
+}

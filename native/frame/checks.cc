@@ -1,0 +1,114 @@
+// What the operands of a step touch, by its descriptor (samebits.h); the operations check the rest themselves.
+#include "frame/checks.h"
+
+#include <string.h>
+
+#include "frame/ops.h"
+
+namespace sb {
+namespace {
+
+int check_dtype(const char* who, const char* field, int64_t dtype) {
+  if (dtype >= 0 && dtype < SB_DTYPE_COUNT) return 0;
+  return fail("%s: %s is %lld, which is no dtype", who, field, as_ll(dtype));
+}
+
+int check_rank(const char* who, int64_t rank) {
+  if (rank >= 0 && rank <= SB_MAX_RANK) return 0;
+  return fail("%s: rank is %lld; give 0 to %d axes (merge neighbouring ones)", who, as_ll(rank), SB_MAX_RANK);
+}
+
+int too_far(const char* who) { return fail("%s: an offset of an operand does not fit; check sizes and strides", who); }
+
+int overlapping(const char* who) {
+  return fail("%s: the strides of the output let its elements overlap; give each axis a stride beyond the finer ones", who);
+}
+
+int check(const sb_dot_desc& d, Footprint f[3]) {
+  const char* who = "sb_dot";
+  if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "out_dtype", d.out_dtype)) return -1;
+  const int64_t a[] = {d.batch, d.m, d.k}, b[] = {d.batch, d.k, d.n}, out[] = {d.batch, d.m, d.n};
+  if (check_shape(who, 3, a) || check_shape(who, 3, b) || check_shape(who, 3, out)) return -1;
+  f[0].item = f[1].item = item_size(d.dtype);
+  f[2].item = item_size(d.out_dtype);
+  if (!f[0].span.axes(3, a, d.a) || !f[1].span.axes(3, b, d.b) || !f[2].span.axes(3, out, d.out)) return too_far(who);
+  return apart(3, out, d.out) ? 0 : overlapping(who);
+}
+
+int check(const sb_reduce_desc& d, Footprint f[2]) {
+  const char* who = "sb_reduce";
+  if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "out_dtype", d.out_dtype)) return -1;
+  if (check_rank(who, d.kept_rank) || check_rank(who, d.red_rank)) return -1;
+  if (check_shape(who, d.kept_rank, d.kept_shape) || check_shape(who, d.red_rank, d.red_shape)) return -1;
+  f[0].item = item_size(d.dtype);
+  f[1].item = item_size(d.out_dtype);
+  if (!f[0].span.axes(d.kept_rank, d.kept_shape, d.kept_stride) || !f[0].span.axes(d.red_rank, d.red_shape, d.red_stride)) {
+    return too_far(who);
+  }
+  int64_t kept;
+  count_of(d.kept_rank, d.kept_shape, &kept);
+  return f[1].span.axis(kept, 1) ? 0 : too_far(who);
+}
+
+int check(const sb_cumulative_desc& d, Footprint f[2]) {
+  const char* who = "sb_cumulative";
+  if (check_dtype(who, "dtype", d.dtype) || check_rank(who, d.rank)) return -1;
+  int64_t shape[SB_MAX_RANK + 1] = {}, out[SB_MAX_RANK + 1] = {};
+  memcpy(shape, d.shape, sizeof d.shape);
+  memcpy(out, d.out_stride, sizeof d.out_stride);
+  shape[d.rank] = d.length;
+  out[d.rank] = d.out_step;
+  if (check_shape(who, d.rank + 1, shape)) return -1;
+  f[0].item = f[1].item = item_size(d.dtype);
+  if (!f[0].span.axes(d.rank, d.shape, d.in_stride) || !f[0].span.axis(d.length, d.in_step) ||
+      !f[1].span.axes(d.rank + 1, shape, out)) {
+    return too_far(who);
+  }
+  return apart(d.rank + 1, shape, out) ? 0 : overlapping(who);
+}
+
+int check(const sb_scatter_desc& d, Footprint f[4]) {
+  const char* who = "sb_scatter";
+  if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "index_dtype", d.index_dtype)) return -1;
+  if (check_shape(who, 1, &d.length) || check_shape(who, 1, &d.count)) return -1;
+  f[0].item = f[2].item = f[3].item = item_size(d.dtype);
+  f[1].item = item_size(d.index_dtype);
+  const bool fits = f[0].span.axis(d.length, 1) && f[1].span.axis(d.count, 1) && f[2].span.axis(d.count, 1) && f[3].span.axis(d.length, 1);
+  return fits ? 0 : too_far(who);
+}
+
+template <class Desc> int check_as(const char* who, const std::vector<int64_t>& words, std::vector<Footprint>* f, size_t operands) {
+  if (words.size() * sizeof(int64_t) != sizeof(Desc)) {
+    return fail("%s: the descriptor has %lld words where %lld are wanted; see samebits.h", who,
+                as_ll(static_cast<int64_t>(words.size())), as_ll(static_cast<int64_t>(sizeof(Desc) / sizeof(int64_t))));
+  }
+  f->assign(operands, Footprint());
+  return check(*reinterpret_cast<const Desc*>(words.data()), f->data());
+}
+
+}  // namespace
+
+int check(const sb_copy_desc& d, Footprint f[2]) {
+  const char* who = "sb_copy";
+  if (d.item_size != 1 && d.item_size != 2 && d.item_size != 4 && d.item_size != 8 && d.item_size != 16) {
+    return fail("%s: item_size is %lld; give 1, 2, 4, 8 or 16 bytes", who, as_ll(d.item_size));
+  }
+  if (check_rank(who, d.rank) || check_shape(who, d.rank, d.shape)) return -1;
+  f[0].item = f[1].item = d.item_size;
+  if (!f[0].span.axes(d.rank, d.shape, d.in_stride) || !f[1].span.axes(d.rank, d.shape, d.out_stride)) return too_far(who);
+  return apart(d.rank, d.shape, d.out_stride) ? 0 : overlapping(who);
+}
+
+int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Footprint>* footprints, int64_t* inputs) {
+  *inputs = kind == SB_STEP_DOT ? 2 : kind == SB_STEP_SCATTER ? 3 : 1;
+  switch (kind) {
+    case SB_STEP_DOT: return check_as<sb_dot_desc>("sb_dot", words, footprints, 3);
+    case SB_STEP_REDUCE: return check_as<sb_reduce_desc>("sb_reduce", words, footprints, 2);
+    case SB_STEP_CUMULATIVE: return check_as<sb_cumulative_desc>("sb_cumulative", words, footprints, 2);
+    case SB_STEP_SCATTER: return check_as<sb_scatter_desc>("sb_scatter", words, footprints, 4);
+    case SB_STEP_COPY: return check_as<sb_copy_desc>("sb_copy", words, footprints, 2);
+    default: return fail("sb_program_new: kind %lld is none", as_ll(kind));
+  }
+}
+
+}  // namespace sb

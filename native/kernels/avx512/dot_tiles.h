@@ -1,0 +1,18 @@
+// Tile sizes of the dot for AVX-512. None of them moves a bit.
+#ifndef SB_KERNELS_AVX512_DOT_TILES_H_
+#define SB_KERNELS_AVX512_DOT_TILES_H_
+
+// The tallest tile by its width in vectors (1, 2, ... 8; 0: no such tile). A tile holds rows x vectors
+// sums and one row of b in the 32 registers; a is broadcast from memory by the FMA itself. So three vectors
+// leave room for 9 rows and four for 6 (28 and 30 registers with b). Two could have 14, but from 9 rows on
+// the FMA pipes are the limit and tall tiles only lose at their tails. One vector serves narrow results (n <=
+// 16), where a tile's start and end weigh most: 14 rows. Eight vectors are for one or two rows, which need
+// that many independent chains to cover the FMA's latency (4 cycles, one or two 512-bit FMAs a cycle).
+#define SB_DOT_ROWS {14, 12, 9, 6, 0, 0, 0, 2}
+
+// Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed: a
+// transposed block of 16 x 16 fills 16 registers, and packing pays its store and its load back only when
+// several tiles read the panel.
+#define SB_DOT_FUSED_ROWS 8
+
+#endif  // SB_KERNELS_AVX512_DOT_TILES_H_

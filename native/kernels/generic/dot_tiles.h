@@ -1,0 +1,13 @@
+// Tile sizes of the dot for any CPU. None of them moves a bit.
+#ifndef SB_KERNELS_GENERIC_DOT_TILES_H_
+#define SB_KERNELS_GENERIC_DOT_TILES_H_
+
+// The tallest tile by its width in vectors (1, 2, ... 8; 0: no such tile). Each FMA is a call of libm's, so
+// nothing stays in registers and only the code's size counts: small tiles, few of them.
+#define SB_DOT_ROWS {4, 2, 0, 0, 0, 0, 0, 0}
+
+// Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed.
+// The transpose costs nothing beside the FMAs; 2 keeps both ways in use, hence tested.
+#define SB_DOT_FUSED_ROWS 2
+
+#endif  // SB_KERNELS_GENERIC_DOT_TILES_H_

@@ -1,0 +1,44 @@
+// Masked access and square transposes for any CPU: what the dot tiles need beyond isa.h.
+#ifndef SB_KERNELS_GENERIC_LANES_H_
+#define SB_KERNELS_GENERIC_LANES_H_
+
+namespace sb {
+namespace generic {
+namespace {
+
+// The first n lanes, 0 <= n <= all. A masked load gives zeros elsewhere and touches no memory there.
+template <class T>
+struct mask {
+  int n;
+};
+template <class T>
+SB_INLINE mask<T> first(int n) {
+  return {n};
+}
+template <class T>
+SB_INLINE vec<T> load(const T* p, mask<T> m) {
+  vec<T> v = {};
+  for (int i = 0; i < m.n; ++i) v[i] = p[i];
+  return v;
+}
+template <class T>
+SB_INLINE void store(T* p, vec<T> v, mask<T> m) {
+  for (int i = 0; i < m.n; ++i) p[i] = v[i];
+}
+
+// Rows become columns.
+template <class V, int n>
+SB_INLINE void transpose(V (&r)[n]) {
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < i; ++j) {
+      const auto x = r[i][j];
+      r[i][j] = r[j][i];
+      r[j][i] = x;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace generic
+}  // namespace sb
+#endif  // SB_KERNELS_GENERIC_LANES_H_

@@ -1,0 +1,54 @@
+"""From differences to words: limits, the status of an axis, the verdict."""
+
+import numpy as np
+
+from samebits._audit import _bits
+from samebits._audit._compare import Comparison
+from samebits.report import SEVERITY, Axis, Status, Verdict
+
+# Largest row-scaled difference that counts as plain rounding, in machine epsilons (spacing at 1).
+# float32: 1e-5 is the value that separated benign from broken best on 113 cases reduced from public reports (the worst
+# benign drift met was 8e-6); 84 epsilons is the same number, and float64 gets the same count of them. A 16-bit result
+# is usually rounded once from a wider accumulator, so few epsilons are expected, and 84 of them would be 65 % of the
+# row: 8 there.
+EPSILONS = 84
+EPSILONS_NARROW = 8
+NARROW_BITS = 16
+
+
+def limit_for(dtypes: list[np.dtype]) -> float:
+    """The row-scaled limit for a program whose batch and outputs have these dtypes: that of the coarsest float."""
+    floats = [d for d in dtypes if d.kind == "c" or _bits.is_float(d)]
+    return max((_limit(d) for d in floats), default=0.0)
+
+
+def _limit(dtype: np.dtype) -> float:
+    if dtype.kind == "c":
+        dtype = np.dtype(f"f{dtype.itemsize // 2}")
+    return _bits.epsilon(dtype) * (EPSILONS_NARROW if dtype.itemsize * 8 <= NARROW_BITS else EPSILONS)
+
+
+def over(comparison: Comparison, dtypes: list[np.dtype], limit: float) -> np.ndarray:
+    """bool [outputs]: where the difference is more than rounding explains. Integers and bools do not round."""
+    return np.array(
+        [
+            bool(s.max(initial=0.0) > (limit if d.kind == "c" or _bits.is_float(d) else 0.0))
+            for s, d in zip(comparison.scaled, dtypes, strict=True)
+        ],
+        bool,
+    )
+
+
+def drift_status(differs: bool, above: bool, explained: bool) -> Status:
+    """The status of an axis on which a difference may be rounding."""
+    if not differs:
+        return "holds"
+    if not above:
+        return "rounding"
+    return "amplified" if explained else "leak"
+
+
+def verdict(axes: tuple[Axis, ...]) -> Verdict:
+    """The worst status among the axes that decide."""
+    ran = [a.status for a in axes if a.decides and a.status != "not run"]
+    return max(ran, key=SEVERITY.__getitem__, default="holds")  # type: ignore[return-value]

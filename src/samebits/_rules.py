@@ -1,0 +1,62 @@
+"""The one rule table: operation -> clause of spec/order.md and its reference in samebits.order.
+
+Both frontends, coverage and the documentation read it. To add an operation: a clause in spec/, a reference in order/,
+a kernel in native/, a row here.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One row: the clauses that define it and the name of its reference in samebits.order ("" for exact movement)."""
+
+    clause: str
+    reference: str = ""
+
+
+def _rows(clause_of: dict[str, str]) -> dict[str, Operation]:
+    return {name: Operation(text, name) for names, text in clause_of.items() for name in names.split()}
+
+
+OPERATIONS: dict[str, Operation] = {
+    "dot": Operation("DOT-3", "matmul"),
+    "sum": Operation("SUM-3", "sum"),
+    "prod": Operation("PROD-1", "prod"),
+    "max": Operation("MAX-1", "max"),
+    "min": Operation("MAX-1", "min"),
+    "any": Operation("ANY-1", "any"),
+    "all": Operation("ANY-1", "all"),
+    "argmax": Operation("ARG-1", "argmax"),
+    "argmin": Operation("ARG-1", "argmin"),
+    "accumulate": Operation("ACC-1", "accumulate"),
+    "cumulative": Operation("CUM-1", "cumsum"),
+    "scatter": Operation("SCT-1", "scatter_add"),
+    "convert": Operation("CVT-1", "convert"),
+    "clamp": Operation("MAX-3", "clamp"),
+    **_rows(
+        {
+            "add sub mul div sqrt": "ELT-1",
+            "neg abs copysign select": "ELT-2",
+            "sign": "ELT-4",
+            "rem": "ELT-5",
+            "nextafter": "ELT-6",
+            "floor ceil round_even round_away": "ELT-7",
+            "eq ne lt le gt ge is_finite": "ELT-8",
+            "integer_pow": "ELT-9",
+            "exp exp2 expm1 log log1p tanh logistic sin cos erf pow rsqrt": "FUN-1",
+        }
+    ),
+    # What rounds nothing, or is not ours to round.
+    "move": Operation("MOVE-1"),
+    "exact": Operation("EXACT-1"),
+    "sort": Operation("EXACT-1"),
+    "control": Operation("LEVEL-4"),
+    "callback": Operation("LEVEL-4"),
+    "batch": Operation("BATCH-1"),
+}
+
+
+def clause(operation: str) -> str:
+    """The clause that defines an operation."""
+    return OPERATIONS[operation].clause

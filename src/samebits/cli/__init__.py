@@ -1,0 +1,3 @@
+"""The command `samebits`."""
+
+from samebits.cli._main import main as main

@@ -1,0 +1,7 @@
+"""`python -m samebits.cli`."""
+
+import sys
+
+from samebits.cli import main
+
+sys.exit(main())

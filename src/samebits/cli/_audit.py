@@ -1,0 +1,75 @@
+"""`samebits audit FILE.py[:NAME]`."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from samebits._audit import audit
+from samebits.cli import _fix
+from samebits.cli._load import Target, UsageError, load
+from samebits.report import Report
+
+STATUS = {"holds": 0, "rounding": 1, "amplified": 1, "leak": 2, "nondeterministic": 2}
+
+
+def command(
+    target: Annotated[str, typer.Argument(metavar="FILE.py[:NAME]", help="The function: fn by default, else single.")],
+    batch: Annotated[str | None, typer.Option(metavar="NAME", help="A batch of the file, or a function of n.")] = None,
+    rows: Annotated[int | None, typer.Option(metavar="N", help="Rows of the batch (make_input(N)).")] = None,
+    per_example: Annotated[bool, typer.Option("--per-example", help="NAME takes one row and is mapped.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Also samebits.jax.invariant(NAME), with times.")] = False,
+    json_to: Annotated[Path | None, typer.Option("--json", metavar="F", help="Write the report as JSON.")] = None,
+    html_to: Annotated[Path | None, typer.Option("--html", metavar="F", help="Write the report as a page.")] = None,
+) -> int:
+    """Does a row's result depend on the batch it is in?
+
+    Exit status: 0 holds, 1 drift (rounding, amplified or not), 2 leak or nondeterministic, 3 could not run.
+    """
+    loaded = load(target, batch, rows, per_example)
+    report = _shown(loaded, loaded.fn, "")
+    out = Console()
+    out.print(report)
+    data = report.to_dict()
+    if fix:
+        fixed = _fix.run(loaded, report, lambda fn: _shown(loaded, fn, "invariant: "))
+        out.print()
+        out.print(fixed)
+        data["fix"] = fixed.to_dict()
+    if json_to:
+        _write(json_to, json.dumps(data, indent=1, allow_nan=False) + "\n")
+    if html_to:
+        try:
+            report.save_html(html_to)
+        except OSError as e:
+            raise _cannot_write(html_to, e) from e
+    return STATUS[report.verdict]
+
+
+def _shown(target: Target, fn: Any, label: str) -> Report:
+    """An audit with its progress on stderr, where that is a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return audit(fn, target.batch, target.per_example)
+    columns = (BarColumn(20), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(f"{label}starting", total=1.0)
+
+        def say(done: float, text: str) -> None:
+            progress.update(task, completed=done, description=f"{label}{text}")
+
+        return audit(fn, target.batch, target.per_example, progress=say)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise _cannot_write(path, e) from e
+
+
+def _cannot_write(path: Path, e: OSError) -> UsageError:
+    return UsageError(f"cannot write {path}: {e.strerror}\n  way out: name a file in a folder that exists")

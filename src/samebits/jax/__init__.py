@@ -1,0 +1,10 @@
+"""The order contract for JAX programs. Importing this package imports JAX."""
+
+from samebits.jax._coverage import (
+    Coverage as Coverage,
+    coverage as coverage,
+)
+from samebits.jax._invariant import (
+    UnsupportedPlatform as UnsupportedPlatform,
+    invariant as invariant,
+)

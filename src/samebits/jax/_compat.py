@@ -1,0 +1,81 @@
+"""Everything that depends on JAX's version, in one place. Tested with jax 0.10.2.
+
+Public names are used where there are any; what comes from jax._src is listed here and nowhere else in the package.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.extend.core as jex
+from jax._src import api_util, core, dtypes
+from jax._src.interpreters import ad, partial_eval as pe
+from jax.extend import linear_util as lu, source_info_util
+from jax.interpreters import mlir
+
+Literal = jex.Literal
+Jaxpr = jex.Jaxpr
+ClosedJaxpr = jex.ClosedJaxpr
+JaxprEqn = jex.JaxprEqn
+ShapedArray = core.ShapedArray
+is_extended_dtype = partial(dtypes.issubdtype, b=dtypes.extended)
+
+
+def new_call_primitive(name: str) -> Any:
+    """A call primitive: JAX's own rules carry its jaxpr through vmap, jvp, transpose and partial evaluation."""
+    p = jex.CallPrimitive(name)
+    p.def_impl(core.call_impl)
+    ad.fancy_transposes[p] = partial(ad.call_transpose_fancy, p)
+    ad.primitive_transposes[p] = partial(ad.call_transpose, p)
+    pe.partial_eval_jaxpr_custom_rules[p] = pe.partial_eval_jaxpr_custom_rules[core.call_p]
+    pe.dce_rules[p] = pe.dce_rules.get(core.call_p) or pe.dce_rules[core.closed_call_p]
+    return p
+
+
+def bind_call(primitive: Any, f: Callable[..., Any], args: tuple[Any, ...], **params: Any) -> Any:
+    """Binds a call primitive to f over positional pytrees of arrays; returns f's pytree."""
+    flat, tree = jax.tree_util.tree_flatten(args)
+    wrapped = lu.wrap_init(f, debug_info=api_util.debug_info("samebits", f, args, {}))
+    flat_f, out_tree = api_util.flatten_fun_nokwargs(wrapped, tree)
+    out = primitive.bind(*flat, subfuns=(flat_f,), **params)
+    return jax.tree_util.tree_unflatten(out_tree(), out)
+
+
+def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
+    """Lowers a call by tracing f (flat arrays to a flat list) in its place."""
+    return mlir.lower_fun(f, multiple_results=True)(ctx, *args)
+
+
+@cache
+def jax_primitives() -> frozenset[Any]:
+    """The primitives that JAX itself defines (a stranger may use the same name)."""
+    import sys
+
+    modules = [m for n, m in sys.modules.items() if n.split(".")[0] in ("jax", "jaxlib") and m is not None]
+    found = {v for m in modules for v in list(vars(m).values()) if isinstance(v, core.Primitive)}
+    return frozenset(found)
+
+
+def user_line(eqn: Any) -> str:
+    """The innermost "file:line (function)" outside JAX that made an equation; "" where none is known."""
+    text = source_info_util.summarize(eqn.source_info)
+    return "" if text == "unknown" else text
+
+
+def sub_jaxprs(params: dict[str, Any]) -> Iterator[Any]:
+    """The jaxprs among an equation's parameters."""
+    for value in params.values():
+        for item in value if isinstance(value, (tuple, list)) else [value]:
+            if isinstance(item, (Jaxpr, ClosedJaxpr)):
+                yield item
+
+
+def close(jaxpr: Any) -> Any:
+    """A ClosedJaxpr of a jaxpr without constants, or the ClosedJaxpr itself."""
+    return jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, ())
+
+
+def trace(f: Callable[..., Any], avals: Any) -> Any:
+    """The ClosedJaxpr of f (arrays to a list of arrays) at these avals."""
+    return jax.make_jaxpr(f)(*(jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals))

@@ -1,0 +1,70 @@
+"""A jaxpr as one flat list of equations: calls inlined, constants closed over, dead equations dropped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from samebits.jax import _compat
+from samebits.jax.rules import inlined
+
+
+class Value:
+    """What an equation reads or writes; `const` holds the value of a literal or a closed-over constant."""
+
+    __slots__ = ("aval", "const")
+
+    def __init__(self, aval: Any, const: Any = None):
+        self.aval, self.const = aval, const
+
+
+@dataclass(eq=False)
+class Equation:
+    """An equation that is not a call, over values."""
+
+    eqn: Any
+    inputs: list[Value]
+    outputs: list[Value]
+
+    @property
+    def name(self) -> str:
+        return self.eqn.primitive.name
+
+
+def flatten(closed: Any) -> tuple[list[Equation], list[Value], list[Value]]:
+    """(equations, inputs, outputs) of a ClosedJaxpr."""
+    inputs = [Value(v.aval) for v in closed.jaxpr.invars]
+    equations: list[Equation] = []
+    outputs = _inline(closed, inputs, equations)
+    return _drop_dead(equations, outputs), inputs, outputs
+
+
+def _inline(closed: Any, arguments: Sequence[Value], equations: list[Equation]) -> list[Value]:
+    jaxpr = closed.jaxpr
+    env: dict[Any, Value] = {}
+
+    def read(atom: Any) -> Value:
+        return Value(atom.aval, atom.val) if isinstance(atom, _compat.Literal) else env[atom]
+
+    env.update(zip(jaxpr.constvars, (Value(v.aval, c) for v, c in zip(jaxpr.constvars, closed.consts)), strict=True))
+    env.update(zip(jaxpr.invars, arguments, strict=True))
+    for eqn in jaxpr.eqns:
+        inputs = [read(a) for a in eqn.invars]
+        body = inlined(eqn)
+        if body is None:
+            outputs = [Value(v.aval) for v in eqn.outvars]
+            equations.append(Equation(eqn, inputs, outputs))
+        else:
+            inner, kept = body
+            outputs = _inline(inner, [inputs[i] for i in kept] if kept is not None else inputs, equations)
+        env.update(zip(eqn.outvars, outputs, strict=True))
+    return [read(a) for a in jaxpr.outvars]
+
+
+def _drop_dead(equations: list[Equation], outputs: list[Value]) -> list[Equation]:
+    needed = {id(v) for v in outputs}
+    kept = []
+    for e in reversed(equations):
+        if e.eqn.effects or any(id(v) in needed for v in e.outputs):
+            kept.append(e)
+            needed.update(id(v) for v in e.inputs)
+    return kept[::-1]

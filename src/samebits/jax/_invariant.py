@@ -1,0 +1,125 @@
+"""samebits.jax.invariant: the same bits alone, batched, vmapped, jitted or not."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, Literal, ParamSpec, TypeVar
+
+import jax
+import numpy as np
+from jax.interpreters import mlir
+
+from samebits._errors import SamebitsError
+from samebits.jax import _compat
+from samebits.jax._rewrite import rewrite
+
+P = ParamSpec("P")
+T = TypeVar("T")
+LEVELS = ("batch", "portable")
+
+
+class UnsupportedPlatform(SamebitsError, NotImplementedError):
+    """invariant() met a device for which samebits has no kernels."""
+
+
+invariant_p = _compat.new_call_primitive("samebits_invariant")
+
+
+def _lower(ctx: Any, *args: Any, call_jaxpr: Any, promise: str, **_: Any) -> Any:
+    return _compat.lower_as(rewrite(_compat.close(call_jaxpr), promise).run, ctx, *args)
+
+
+def _lower_elsewhere(ctx: Any, *_args: Any, **_: Any) -> Any:
+    platforms = ", ".join(ctx.module_context.platforms)
+    raise UnsupportedPlatform(
+        f"samebits.jax.invariant has kernels for CPUs only, and this program was compiled for {platforms}; "
+        "run it under jax.default_device(jax.devices('cpu')[0]) or set JAX_PLATFORMS=cpu"
+    )
+
+
+mlir.register_lowering(invariant_p, _lower, platform="cpu")
+mlir.register_lowering(invariant_p, _lower_elsewhere)
+
+
+def invariant(f: Callable[P, T], *, level: Literal["batch", "portable"] = "batch") -> Callable[P, T]:
+    """f with every rounding done under the order contract (spec/order.md).
+
+    The result has f's signature and composes with jit, vmap, grad, jvp, scan and checkpoint; the rewrite happens when
+    the (by then transformed) program is lowered, so a row has the same bits alone, in any batch and in any place.
+    Arguments are pytrees; leaves that are no arrays or numbers (an activation function in an Equinox model) are
+    static and must be hashable. Python numbers become arrays, as under jax.jit.
+
+    level: "batch" admits what has the same bits in every batch on this machine (linear algebra, FFT); "portable"
+    admits only operations with a clause, which have the same bits on every machine.
+
+    Raises samebits.UncoveredOperation when the program is compiled, before anything runs, if an operation has no
+    rule; UnsupportedPlatform on a GPU or TPU; TypeError for a leaf that is neither an array nor hashable.
+    """
+    if not callable(f):
+        raise TypeError(f"invariant() takes a function of JAX arrays; got {f!r}")
+    if level not in LEVELS:
+        raise ValueError(f"level must be one of {', '.join(LEVELS)}; got {level!r}")
+    cache: dict[Any, Callable[..., Any]] = {}
+
+    @functools.wraps(f)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
+        leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        dynamic = [_is_dynamic(x) for x in leaves]
+        statics = tuple(None if d else _hashable(x, f) for x, d in zip(leaves, dynamic, strict=True))
+        key = (tree, statics, tuple(dynamic))
+        call = cache.get(key)
+        if call is None:
+            call = cache[key] = _compiled(f, tree, statics, dynamic, level)
+        return call(*(x for x, d in zip(leaves, dynamic, strict=True) if d))
+
+    return wrapped
+
+
+def _compiled(f: Callable[..., T], tree: Any, statics: tuple[Any, ...], dynamic: list[bool], promise: str) -> Callable[..., T]:
+    """f over its array leaves alone, jitted: an eager call is a jitted one, and a second call traces nothing."""
+
+    def flat_f(*arrays: Any) -> Any:
+        rest = iter(arrays)
+        leaves = [next(rest) if d else s.value for s, d in zip(statics, dynamic, strict=True)]
+        args, kwargs = jax.tree_util.tree_unflatten(tree, leaves)
+        return f(*args, **kwargs)
+
+    functools.update_wrapper(flat_f, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+
+    def call(*arrays: Any) -> Any:
+        return _compat.bind_call(invariant_p, flat_f, arrays, promise=promise)
+
+    functools.update_wrapper(call, f, assigned=("__name__", "__qualname__"), updated=())
+    return jax.jit(call)
+
+
+class _Static:
+    """A leaf that is part of the program: equal if of one type and equal."""
+
+    __slots__ = ("_hash", "value")
+
+    def __init__(self, value: Any):
+        self.value, self._hash = value, hash(value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Static):
+            return NotImplemented
+        return self.value is other.value or (type(self.value) is type(other.value) and bool(self.value == other.value))
+
+
+def _is_dynamic(x: Any) -> bool:
+    if isinstance(x, np.ndarray):
+        return x.dtype != object
+    return isinstance(x, (jax.Array, np.generic, bool, int, float, complex)) or hasattr(x, "__jax_array__")
+
+
+def _hashable(x: Any, f: Callable[..., Any]) -> _Static:
+    try:
+        return _Static(x)
+    except TypeError as error:
+        raise TypeError(
+            f"an argument of invariant({getattr(f, '__name__', f)!r}) holds {type(x).__name__} {x!r:.80}, which is neither an "
+            "array nor hashable; pass arrays, or close over it with functools.partial"
+        ) from error

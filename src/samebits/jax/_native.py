@@ -1,0 +1,62 @@
+"""The one primitive that runs native code: a program (samebits.native._program) as an XLA FFI call."""
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+from jax.interpreters import mlir
+
+from samebits.jax._compat import ShapedArray, jex
+from samebits.native._library import library, library_path
+
+program_p = jex.Primitive("samebits_program")
+program_p.multiple_results = True
+_TARGET = "samebits_program"
+
+
+@cache
+def register() -> None:
+    """Loads libsamebits_xla and registers its target with XLA, once.
+
+    Raises NativeError where a library is missing or this CPU lacks the instruction set asked for.
+    """
+    library()
+    # libsamebits must be the same image for both; it is found by the file's own run path.
+    xla = ctypes.CDLL(str(library_path("libsamebits_xla")))
+    xla.samebits_program_type_id.restype = ctypes.c_void_p
+    xla.samebits_program_type_info.restype = ctypes.c_void_p
+    capsule = _capsule
+    jax.ffi.register_ffi_type(
+        "samebits_program_state",
+        {
+            "type_id": capsule(xla.samebits_program_type_id()),
+            "type_info": capsule(xla.samebits_program_type_info()),
+        },
+        platform="cpu",
+    )
+    handlers = {"instantiate": xla.samebits_instantiate, "execute": xla.samebits_execute}
+    jax.ffi.register_ffi_target(
+        _TARGET, {stage: jax.ffi.pycapsule(f) for stage, f in handlers.items()}, platform="cpu"
+    )
+
+
+def _capsule(address: int) -> Any:
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return new(address, None, None)
+
+
+def run_program(words: np.ndarray, arguments: list[Any], results: list[tuple[tuple[int, ...], Any]]) -> list[Any]:
+    """Binds a program to its arguments; `results` are (shape, dtype) of what it returns."""
+    register()
+    return program_p.bind(*arguments, words=words.tobytes(), results=tuple((s, np.dtype(d)) for s, d in results))
+
+
+def _lower(ctx: Any, *operands: Any, words: bytes, results: Any) -> Any:
+    return jax.ffi.ffi_lowering(_TARGET)(ctx, *operands, program=np.frombuffer(words, np.int64))
+
+
+program_p.def_abstract_eval(lambda *_, words, results: [ShapedArray(s, d) for s, d in results])
+mlir.register_lowering(program_p, _lower, platform="cpu")

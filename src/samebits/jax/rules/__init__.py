@@ -1,0 +1,72 @@
+"""The rules of the invariant rewrite: primitive -> where and how each of its equations runs, or a refusal."""
+
+from collections.abc import Callable
+from typing import Any
+
+from samebits._rules import clause
+from samebits.jax import _compat
+from samebits.jax._rule import Rule, kinds, refuse
+from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
+from samebits.jax.rules._batch import LINALG, batched
+from samebits.jax.rules._control import inlined as inlined
+
+
+def _moved(eqn: Any) -> Rule:
+    return Rule("xla", clause("move"))
+
+
+def _integers_only(eqn: Any) -> Rule:
+    if kinds(eqn) & {"f", "c", "n"}:
+        raise refuse(eqn, "it has no clause yet for floats", "compute it outside invariant()")
+    return Rule("xla", clause("exact"))
+
+
+_WAY_OUT = "compute it outside invariant(), or compose it of covered operations (samebits.jax.coverage lists them)"
+_REFUSED = {
+    "conv_general_dilated": ("convolution has no rule yet", "write it as a matrix product of patches"),
+    "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
+    "shard_map": ("collectives add in rank order", "apply invariant() inside, to the part without collectives"),
+    "rng_bit_generator": ("under vmap its rows do not get the streams that they have alone", "use jax.random (threefry)"),
+    "rng_uniform": ("it depends on hidden state", "use jax.random"),
+}
+_TABLE: dict[str, Callable[[Any], Rule]] = {
+    **dict.fromkeys([*_elementwise.FLOAT, *_elementwise.EXACT, *_elementwise.INTEGER, *_elementwise._LATER, "round"],
+                    _elementwise.elementwise),
+    "select_n": _elementwise.select,
+    "convert_element_type": _elementwise.convert,
+    "dot_general": _dot.dot_general,
+    **dict.fromkeys([*_reduce.REDUCE, *_reduce.LOGIC], _reduce.reduce),
+    **dict.fromkeys(["argmax", "argmin"], _reduce.arg_reduce),
+    **dict.fromkeys(["psum", "pmax", "pmin"], _reduce.collective),
+    **dict.fromkeys(_reduce.CUMULATIVE, _reduce.cumulative),
+    **dict.fromkeys(_movement.VIEWS, _movement.view),
+    **dict.fromkeys(_movement.XLA, _moved),
+    "split": _movement.split,
+    "concatenate": _movement.concatenate,
+    "stack": _movement.stack,
+    "pad": _movement.pad,
+    "scatter": _moved,
+    **dict.fromkeys(_scatter.SCATTER, _scatter.scatter),
+    "sort": _sort.sort,
+    **dict.fromkeys(_control.CONTROL, _control.control),
+    "remat2": _control.remat,
+    "checkpoint": _control.remat,
+    **dict.fromkeys(_control.CALLBACKS, _control.callback),
+    **dict.fromkeys(LINALG, batched),
+    **dict.fromkeys(["iota", "reduce_xor", "scatter_sub", "scatter-sub", "conv_general_dilated", "lu_pivots_to_permutation",
+                     "top_k", "reduce_window_sum", "reduce_window_max", "reduce_window_min"], _integers_only),
+}  # fmt: skip
+
+
+def rule_for(eqn: Any) -> Rule:
+    """The rule of an equation that is not a call.
+
+    Raises samebits.UncoveredOperation where it has none.
+    """
+    name = eqn.primitive.name
+    known = _TABLE.get(name) if eqn.primitive in _compat.jax_primitives() else None
+    if name in _REFUSED and (known is None or kinds(eqn) & {"f", "c", "n"}):
+        raise refuse(eqn, *_REFUSED[name])
+    if known is None:
+        raise refuse(eqn, "samebits knows no rule for this primitive", _WAY_OUT)
+    return known(eqn)

@@ -1,0 +1,52 @@
+"""Batch level: linear algebra and FFT, one row at a time through the same library call."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from jax import lax
+
+from samebits._rules import clause
+from samebits.jax._rule import Rule
+
+# Primitive -> axes of one problem, at the end of each operand's shape.
+LINALG = {"cholesky": 2, "lu": 2, "geqrf": 2, "householder_product": 2, "eigh": 2, "svd": 2, "eig": 2, "schur": 2,
+          "hessenberg": 2, "tridiagonal": 2, "triangular_solve": 2, "fft": 0}  # fmt: skip
+
+
+def batched(eqn: Any) -> Rule:
+    return Rule("xla", clause("batch"), level="batch", emit=_emit)
+
+
+def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
+    name = eqn.primitive.name
+    one = partial(eqn.primitive.bind, **eqn.params)
+    if name == "triangular_solve" and eqn.params["left_side"]:
+        one = _by_columns(one)  # vmap over right-hand sides only has made columns of them
+    axes = len(eqn.params["fft_lengths"]) if name == "fft" else LINALG[name]
+
+    def row(*operands: Any) -> list[Any]:
+        out = one(*operands)
+        return list(out) if isinstance(out, (list, tuple)) else [out]
+
+    lead = values[0].ndim - axes
+    cores = [2, 1] if name == "householder_product" else [axes] * len(values)
+    if lead == 0:
+        return row(*values)
+    batch = values[0].shape[:lead]
+    flat = [v.reshape((-1, *v.shape[v.ndim - c :])) for v, c in zip(values, cores, strict=True)]
+    outs = lax.map(lambda operands: row(*operands), flat)
+    return [o.reshape((*batch, *o.shape[1:])) for o in outs]
+
+
+def _by_columns(one: Callable[..., Any]) -> Callable[..., Any]:
+    """Solves for each right-hand side alone: vmap over right-hand sides only has made columns of them."""
+
+    def solve(a: Any, b: Any) -> Any:
+        return lax.map(lambda column: _first(one(a, column[:, None]))[:, 0], b.T).T
+
+    return solve
+
+
+def _first(out: Any) -> Any:
+    return out[0] if isinstance(out, (list, tuple)) else out

@@ -1,0 +1,119 @@
+"""Elementwise primitives: floats natively, exact ones on integers and bools wherever their operands are."""
+
+from collections.abc import Callable
+from typing import Any
+
+from samebits._rules import clause
+from samebits.jax._rule import Rule, kind_of, kinds, refuse
+from samebits.native._program import Program
+from samebits.native._views import View
+
+# JAX's primitive -> the native operation of the same meaning.
+FLOAT = {
+    "add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "div": "div", "rem": "rem", "max": "max", "min": "min",
+    "neg": "neg", "abs": "abs", "sign": "sign", "floor": "floor", "ceil": "ceil", "nextafter": "nextafter",
+    "is_finite": "is_finite", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
+    "log": "log", "log1p": "log1p", "tanh": "tanh", "logistic": "logistic", "sin": "sin", "cos": "cos", "erf": "erf",
+    "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+}  # fmt: skip
+# Exact on integers and bools, and the same in XLA and here.
+EXACT = {
+    "add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "max": "max", "min": "min", "neg": "neg", "abs": "abs",
+    "sign": "sign", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "and": "and", "or": "or",
+    "xor": "xor", "not": "not",
+}  # fmt: skip
+# Integer and bit operations that only XLA does.
+INTEGER = frozenset(
+    "div rem pow integer_pow square clamp shift_left shift_right_logical shift_right_arithmetic population_count clz "
+    "mulhi add sub mul max min neg abs sign eq ne lt le gt ge and or xor not add_any".split()
+)
+_NATIVE_INTEGERS = ("int32", "int64")
+_LOGIC = ("eq", "ne", "and", "or", "xor", "not")
+_LATER = frozenset(
+    "acos acosh asin asinh atan atanh atan2 tan sinh cosh cbrt erfc erf_inv lgamma digamma polygamma igamma igammac "
+    "igamma_grad_a random_gamma_grad regularized_incomplete_beta bessel_i0e bessel_i1e zeta reduce_precision".split()
+)
+
+
+def elementwise(eqn: Any) -> Rule:
+    name = eqn.primitive.name
+    found = kinds(eqn)
+    if name in _LATER and found & {"f", "n", "c"}:
+        raise refuse(eqn, "this function has no clause yet", "compute it outside invariant(), or compose it of "
+                     "exp, log, tanh, erf, sin, cos, sqrt, pow")  # fmt: skip
+    if "c" in found:
+        raise refuse(eqn, "complex arithmetic has no clause yet", "compute on real and imaginary parts")
+    if "n" in found:
+        raise refuse(eqn, "arithmetic in an 8-bit or smaller float has no clause", "convert to bfloat16 or float32 first")
+    if "f" not in found:
+        return _exact(eqn, name)
+    if name == "integer_pow":
+        power = eqn.params["y"]
+        return _native("integer_pow", lambda p, e, v: p.map("integer_pow", v[0], imm=power))
+    if name == "square":
+        return _native("mul", lambda p, e, v: p.map("mul", v[0], v[0]))
+    if name == "clamp":  # lax.clamp(low, x, high)
+        return _native("clamp", lambda p, e, v: p.map("min", p.map("max", v[1], v[0]), v[2]))
+    if name == "round":
+        op = "round_even" if int(eqn.params["rounding_method"]) == 1 else "round_away"
+        return _native(op, _plain(op))
+    if name == "pow" and kind_of(eqn.invars[1].aval) != "f":
+        raise refuse(eqn, "a float to an integer array's power has no clause", "convert the exponent to the base's dtype")
+    op = FLOAT[name]
+    if name in ("neg", "abs") and all(str(v.aval.dtype) in ("float32", "float64") for v in eqn.invars):
+        return Rule("either", clause(op), build=_plain(op))
+    return _native(op, _plain(op))
+
+
+def _exact(eqn: Any, name: str) -> Rule:
+    dtypes = {str(v.aval.dtype) for v in eqn.invars if hasattr(v.aval, "dtype")}
+    native = dtypes <= {*_NATIVE_INTEGERS} or (dtypes == {"bool"} and name in _LOGIC)
+    if name in EXACT and native:
+        return Rule("either", clause("exact"), build=_plain(EXACT[name]))
+    if name in INTEGER:
+        return Rule("xla", clause("exact"))
+    raise refuse(eqn, "it has no rule for these dtypes", "compute it outside invariant()")
+
+
+def _native(op: str, build: Callable[[Program, Any, list[View]], View]) -> Rule:
+    return Rule("native", clause(op), build=build)
+
+
+def _plain(op: str) -> Callable[[Program, Any, list[View]], View]:
+    return lambda p, eqn, views: p.map(op, *views)
+
+
+def select(eqn: Any) -> Rule:
+    """lax.select_n: two cases by a bool natively or in XLA; several cases by an integer in XLA."""
+    which, *cases = eqn.invars
+    dtype = str(cases[0].aval.dtype) if hasattr(cases[0].aval, "dtype") else ""
+    two = len(cases) == 2 and str(which.aval.dtype) == "bool"
+
+    def build(p: Program, eqn: Any, v: list[View]) -> View:
+        return p.map("select", v[0], v[2], v[1])
+
+    if dtype in ("float16", "bfloat16"):  # XLA would widen these and flush their subnormals
+        if not two:
+            raise refuse(eqn, "a choice among several 16-bit floats has no rule", "nest jnp.where")
+        return Rule("native", clause("select"), build=build)
+    if two and dtype in ("float32", "float64", "int32", "int64", "bool"):
+        return Rule("either", clause("select"), build=build)
+    return Rule("xla", clause("select"))
+
+
+def convert(eqn: Any) -> Rule:
+    """lax.convert_element_type."""
+    before, after = eqn.invars[0].aval, eqn.outvars[0].aval
+    found = {kind_of(before), kind_of(after)}
+    name = str(after.dtype)
+    if str(before.dtype) == name:
+        return Rule("view", clause("move"), build=lambda p, e, v: v[0])
+    if found <= {"i", "b", "o"}:
+        native = {str(before.dtype), name} <= {"int32", "int64", "bool"}
+        return Rule("either" if native else "xla", clause("exact"), build=lambda p, e, v: p.convert(v[0], name))
+    if "c" in found or "n" in found:
+        raise refuse(eqn, "a conversion from or to complex or 8-bit floats has no clause yet", "convert outside invariant()")
+    small = {str(before.dtype), name} & {"int8", "int16", "uint8", "uint16", "uint32", "uint64"}
+    if not small:
+        return Rule("native", clause("convert"), build=lambda p, e, v: p.convert(v[0], name))
+    raise refuse(eqn, "a conversion between a float and this integer type has no clause yet", "go through int32 or int64")

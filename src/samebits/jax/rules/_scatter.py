@@ -1,0 +1,82 @@
+"""scatter with arithmetic: one flat index for each update (integers, in XLA), then the ordered native scatter."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from samebits._rules import clause
+from samebits.jax._native import run_program
+from samebits.jax._rule import Rule, kinds, refuse
+from samebits.native._program import Program
+from samebits.native._views import contiguous_strides
+
+SCATTER = {"scatter-add": "sum", "scatter_add": "sum", "scatter-mul": "prod", "scatter_mul": "prod",
+           "scatter-max": "max", "scatter_max": "max", "scatter-min": "min", "scatter_min": "min"}  # fmt: skip
+
+
+def scatter(eqn: Any) -> Rule:
+    found = kinds(eqn)
+    if found & {"c", "n"}:
+        raise refuse(eqn, "a scatter in complex or 8-bit floats has no clause yet", "scatter real and imaginary parts")
+    if "f" not in found:
+        return Rule("xla", clause("exact"))
+    return Rule("xla", clause("scatter"), emit=_emit)
+
+
+def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
+    operand, indices, updates = values
+    if math.prod(operand.shape) >= 2**31:
+        raise refuse(eqn, "an operand of 2^31 elements or more", "scatter into parts of it")
+    flat = flat_indices(operand.shape, indices, updates.shape, eqn.params["dimension_numbers"], eqn.params["mode"])
+    program = Program()
+    dtype = str(operand.dtype)
+    parts = [program.argument(dtype, (operand.size,)), program.argument("int32", (updates.size,)),
+             program.argument(dtype, (updates.size,))]  # fmt: skip
+    words = program.words([program.scatter(SCATTER[eqn.primitive.name], *parts)])
+    (out,) = run_program(
+        words, [operand.reshape(-1), flat.reshape(-1), updates.reshape(-1)], [((operand.size,), operand.dtype)]
+    )
+    return [out.reshape(operand.shape)]
+
+
+def flat_indices(shape: tuple[int, ...], indices: Any, updates: tuple[int, ...], numbers: Any, mode: Any) -> Any:
+    """The row-major place in the operand of each element of the updates; -1 where it is dropped (int32)."""
+    window = numbers.update_window_dims
+    scattered = [i for i in range(len(updates)) if i not in window]
+    batching = dict(zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True))
+    windowed = iter(window)
+    strides = contiguous_strides(shape)
+    flat = jnp.zeros(updates, jnp.int32)
+    valid = jnp.ones(updates, bool)
+    for axis, size in enumerate(shape):
+        if axis in batching:
+            flat = flat + strides[axis] * lax.broadcasted_iota("int32", updates, scattered[batching[axis]])
+            continue
+        inserted = axis in numbers.inserted_window_dims
+        extent, offset = 1, None
+        if not inserted:
+            dimension = next(windowed)
+            extent, offset = updates[dimension], lax.broadcasted_iota("int32", updates, dimension)
+        place = jnp.zeros(updates, jnp.int32)
+        if axis in numbers.scatter_dims_to_operand_dims:
+            which = numbers.scatter_dims_to_operand_dims.index(axis)
+            start = _to_int32(lax.index_in_dim(indices, which, indices.ndim - 1, keepdims=False))
+            if "CLIP" in str(mode):
+                start = jnp.clip(start, 0, size - extent)
+            start = lax.broadcast_in_dim(start, updates, scattered)
+            valid &= (start >= 0) & (start <= size - extent)
+            place = place + start
+        flat = flat + strides[axis] * (place if offset is None else place + offset)
+    return jnp.where(valid, flat, -1)
+
+
+def _to_int32(index: Any) -> Any:
+    """An index in int32; one that does not fit becomes -1, which is out of range everywhere."""
+    limit = jnp.iinfo(jnp.int32).max
+    if jnp.iinfo(index.dtype).max <= limit:
+        return index.astype(jnp.int32)
+    fits = (index >= 0) & (index <= index.dtype.type(limit))
+    return jnp.where(fits, index, index.dtype.type(limit)).astype(jnp.int32)

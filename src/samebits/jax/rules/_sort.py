@@ -1,0 +1,39 @@
+"""sort by floats: as integers in the same order, so that XLA compares no floats (clause SORT)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from samebits._rules import clause
+from samebits.jax._rule import Rule, kind_of, refuse
+
+_BITS = {"float16": ("int16", 0x7C00), "bfloat16": ("int16", 0x7F80), "float32": ("int32", 0x7F800000),
+         "float64": ("int64", 0x7FF0000000000000)}  # fmt: skip
+
+
+def sort(eqn: Any) -> Rule:
+    keys = eqn.invars[: eqn.params["num_keys"]]
+    if any(kind_of(v.aval) in "cn" for v in keys):
+        raise refuse(eqn, "complex or 8-bit float keys have no order clause yet", "sort by real parts, or by float32")
+    if not any(kind_of(v.aval) == "f" for v in keys):
+        return Rule("xla", clause("sort"))
+    return Rule("xla", clause("sort"), emit=_emit)
+
+
+def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
+    count = eqn.params["num_keys"]
+    keys = [ordered(v) if kind_of(v.aval) == "f" else v for v in values[:count]]
+    out = lax.sort((*keys, *values), dimension=eqn.params["dimension"], num_keys=count, is_stable=True)
+    return list(out[count:])
+
+
+def ordered(x: Any) -> Any:
+    """Integers in the order of floats: -0 equals +0, every NaN comes last and equals every other."""
+    name, infinity = _BITS[str(x.dtype)]
+    bits = lax.bitcast_convert_type(x, name)
+    top = jnp.iinfo(name).max
+    magnitude = bits & bits.dtype.type(top)
+    signed = jnp.where(bits < 0, -magnitude, magnitude)
+    return jnp.where(magnitude > infinity, bits.dtype.type(top), signed)

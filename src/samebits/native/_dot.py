@@ -1,0 +1,69 @@
+"""Matrix products (clauses DOT-*)."""
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from samebits.native._arrays import merge_jointly, number, strided, words
+from samebits.native._library import check, library
+from samebits.order._dtypes import FLOAT32, FLOAT64, floats, same_dtype
+
+
+def matmul(a: ArrayLike, b: ArrayLike, out_dtype: DTypeLike | None = None) -> NDArray:
+    """``a @ b`` with the shapes of ``numpy.matmul`` and the bits of ``samebits.order.matmul``.
+
+    a: [..., m, k] or [k]; b: [..., k, n] or [k]; leading axes broadcast. Any strides (``b = w.T`` for weights kept as
+    [n, k]): nothing is copied. float16, bfloat16, float32 or float64, which is the result's dtype too;
+    out_dtype="float32" returns the accumulators of the two narrow ones. Raises TypeError for other dtypes, ValueError
+    for shapes that do not fit.
+    """
+    a, b = floats(a, "matmul"), floats(b, "matmul")
+    dtype = same_dtype("matmul", a, b)
+    out_dtype = np.dtype(out_dtype or dtype)
+    if out_dtype != dtype and (out_dtype != FLOAT32 or dtype == FLOAT64):
+        raise TypeError(
+            f"a product of {dtype} is {dtype} or the float32 accumulator, not {out_dtype}; convert it after"
+        )
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(f"matmul takes at least one axis on both sides, got {a.shape} and {b.shape}; use mul")
+    left, right = a, b
+    a, a_steps = strided(a[None, :] if a.ndim == 1 else a)
+    b, b_steps = strided(b[:, None] if b.ndim == 1 else b)
+    (m, k), (k_b, n) = a.shape[-2:], b.shape[-2:]
+    if k != k_b:
+        raise ValueError(f"matmul contracts k = {k} of {left.shape} with k = {k_b} of {right.shape}")
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ValueError(f"the leading axes of {left.shape} and {right.shape} do not broadcast") from None
+    out = np.empty((*batch, m, n), out_dtype)
+    strides = [_broadcast(x, s, batch) for x, s in ((a, a_steps), (b, b_steps), (out, strided(out)[1]))]
+    _run([*batch, m, n, k], strides, (a, b, out), (number(dtype), number(out_dtype)))
+    drop = [axis for axis, x in ((-2, left), (-1, right)) if x.ndim == 1]
+    return np.squeeze(out, tuple(drop)) if drop else out
+
+
+def _broadcast(x: NDArray, steps: tuple[int, ...], batch: tuple[int, ...]) -> list[int]:
+    """The strides over the batch axes (0 where broadcast), then the two of the matrix."""
+    own = [0 if size == 1 else step for size, step in zip(x.shape[:-2], steps[:-2], strict=True)]
+    return [0] * (len(batch) - len(own)) + own + list(steps[-2:])
+
+
+def _run(sizes: list[int], strides: list[list[int]], arrays: tuple[NDArray, ...], dtypes: tuple[int, int]) -> None:
+    """One call where one batch stride an operand will do, else one for each index of the axes before the last."""
+    m, n, k = sizes[-3:]
+    a, b, out = (row[-2:] for row in strides)
+    shape, steps = merge_jointly(sizes[:-3], *(row[:-2] for row in strides))
+    batch = list(zip(shape, *steps, strict=True))
+    # Rows of a batch that share b are rows of one taller matrix: b is then packed once, not once each.
+    if batch and batch[-1][1:] == (m * a[0], 0, m * out[0]):
+        m *= batch.pop()[0]
+    inner, a_step, b_step, out_step = batch.pop() if batch else (1, 0, 0, 0)
+    descriptor = words(*dtypes, inner, m, n, k, a_step, a, b_step, b, out_step, out)
+    for index in product(*(range(axis[0]) for axis in batch)):
+        moved = [
+            x.ctypes.data + x.itemsize * sum(i * axis[1 + j] for i, axis in zip(index, batch, strict=True))
+            for j, x in enumerate(arrays)
+        ]
+        check(library().sb_dot(descriptor, *moved, None))

@@ -1,0 +1,243 @@
+"""From a graph of contract operations to the words of a program: liveness, fusion, buffers, encoding."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from samebits.native._library import DTYPES
+from samebits.native._program import (
+    _COPY, _CUMULATIVE, _DOT, _MAP, _REDUCE, _SCATTER, MAGIC, MAX_RANK, Node, Program, _Step, item_size,
+)  # fmt: skip
+from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis, squeeze
+
+
+def lay_out(program: Program, outputs: list[View]) -> np.ndarray:
+    """The words of the program that computes `outputs`."""
+    # A result is a buffer of its own: what is an argument, a part, or asked for twice is copied out.
+    results: list[Node] = []
+    for view in outputs:
+        direct = view.is_whole and view.node.kind != "argument" and view.node not in results
+        if direct and view.node.kind == "map" and view.node.params["name"] == "const":
+            direct = False
+        results.append(view.node if direct else program.copy(view).node)
+    views = [View(n, n.dtype, n.shape, contiguous_strides(n.shape)) for n in results]
+    live = _live(program.nodes, results)
+    layout = _Layout(live, views)
+    return layout.encode(program.arguments, results)
+
+
+def _live(nodes: list[Node], roots: Iterable[Node]) -> list[Node]:
+    """The nodes that the roots need, in the order of their making."""
+    needed = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in needed:
+            needed.add(node)
+            stack.extend(v.node for v in node.operands)
+    return [n for n in nodes if n in needed]
+
+
+def _is_const(node: Node) -> bool:
+    return node.kind == "map" and node.params["name"] == "const"
+
+
+class _Layout:
+    def __init__(self, live: list[Node], outputs: list[View]):
+        self.order: dict[Node, list[int]] = {}  # for a dot read in one other order: its strides in the buffer
+        self._choose_orders(live, outputs)
+        self.steps: list[_Step] = []
+        self.step_of: dict[Node, int] = {}
+        self._schedule(live)
+
+    # ---- the order in which a product is written ----
+
+    def _choose_orders(self, live: list[Node], outputs: list[View]) -> None:
+        """A product whose readers all see it transposed is written transposed (`W @ x` under vmap is)."""
+        readers: dict[Node, set[tuple[Shape, Shape]]] = {n: set() for n in live if n.kind == "dot"}
+        for view in [v for n in live for v in n.operands] + outputs:
+            if view.node in readers:
+                readers[view.node].add(squeeze(view.shape, view.strides) if view.offset == 0 else ((), (-1,)))
+        for node, seen in readers.items():
+            natural = dict(zip(*reversed(squeeze(node.shape, contiguous_strides(node.shape))), strict=True))
+            if len(seen) != 1 or node.size == 0:
+                continue
+            shape, strides = next(iter(seen))
+            if dict(zip(strides, shape, strict=True)) != natural or len(strides) != len(natural):
+                continue
+            written = dict(zip(strides, contiguous_strides(shape), strict=True))
+            dense = [written.get(s, 0) for s in contiguous_strides(node.shape)]
+            if all(one_axis(g, s) is not None for g, s in _grouped(node, dense)):
+                self.order[node] = dense
+
+    def resolve(self, view: View) -> View:
+        """The view in terms of the buffer as written."""
+        if view.node in self.order:
+            return replace(view, strides=contiguous_strides(view.shape))
+        return view
+
+    # ---- which nodes run together ----
+
+    def _schedule(self, live: list[Node]) -> None:
+        maps: dict[Shape, list[int]] = {}
+        for node in live:
+            if node.kind == "argument":
+                continue
+            if node.kind != "map":
+                self._append(_Step(node.kind, node.shape), node)
+                continue
+            earliest = 0
+            for view in map(self.resolve, node.operands):
+                at = self.step_of.get(view.node)
+                if at is None or _is_const(view.node):
+                    continue
+                together = self.steps[at].kind == "map" and self.steps[at].shape == node.shape
+                aligned = together and view.is_whole and view.shape == node.shape
+                earliest = max(earliest, at if aligned else at + 1)
+            known = maps.setdefault(node.shape, [])
+            at = bisect_left(known, earliest)
+            if at < len(known):
+                self.steps[known[at]].nodes.append(node)
+                self.step_of[node] = known[at]
+            else:
+                known.append(len(self.steps))
+                self._append(_Step("map", node.shape), node)
+
+    def _append(self, step: _Step, node: Node) -> None:
+        step.nodes.append(node)
+        self.step_of[node] = len(self.steps)
+        self.steps.append(step)
+
+    # ---- words ----
+
+    def encode(self, arguments: list[Node], results: list[Node]) -> np.ndarray:
+        self.buffer: dict[Node, int] = {n: i for i, n in enumerate([*arguments, *results])}
+        outside: set[Node] = set(results)
+        for i, step in enumerate(self.steps):
+            for node in step.nodes:
+                for view in map(self.resolve, node.operands):
+                    inside = self.step_of.get(view.node) == i
+                    if not inside and not (step.kind == "map" and _is_const(view.node)):
+                        outside.add(view.node)
+        scratch: list[Node] = []
+        for step in self.steps:
+            for node in step.nodes:
+                if node in outside and node not in self.buffer:
+                    self.buffer[node] = len(arguments) + len(results) + len(scratch)
+                    scratch.append(node)
+        words: list[int] = []
+        count = 0
+        for step in self.steps:
+            for kind, operands, payload in self._encode(step, outside):
+                words += [kind, len(operands) // 2, *operands, len(payload), *payload]
+                count += 1
+        sizes = [n.size * item_size(n.dtype) for n in [*arguments, *results, *scratch]]
+        head = [MAGIC, len(arguments), len(results), len(scratch), count, *sizes]
+        return np.array(head + words, dtype=np.int64)
+
+    def _at(self, view: View) -> list[int]:
+        return [self.buffer[view.node], view.offset * item_size(view.dtype)]
+
+    def _encode(self, step: _Step, outside: set[Node]) -> list[tuple[int, list[int], list[int]]]:
+        if step.kind == "map":
+            return self._encode_map(step, outside)
+        (node,) = step.nodes
+        views = [self.resolve(v) for v in node.operands]
+        out = View(node, node.dtype, node.shape, contiguous_strides(node.shape))
+        operands = [w for v in [*views, out] for w in self._at(v)]
+        p = node.params
+        if step.kind == "dot":
+            dense = self.order.get(node, list(contiguous_strides(node.shape)))
+            written = [a[1] for a in (one_axis(g, s) for g, s in _grouped(node, dense)) if a is not None]
+            payload = [DTYPES.index(views[0].dtype), DTYPES.index(node.dtype), *p["sizes"], *p["a"], *p["b"], *written]
+            return [(_DOT, operands, payload)]
+        if step.kind == "reduce":
+            payload = [p["op"], DTYPES.index(views[0].dtype), DTYPES.index(node.dtype)]
+            for sizes, strides in p["layout"]:
+                payload += [len(sizes), *_padded(sizes), *_padded(strides)]
+            return [(_REDUCE, operands, payload)]
+        if step.kind == "cumulative":
+            (view,), axis = views, p["axis"]
+            rest = [i for i in range(len(view.shape)) if i != axis]
+            columns = [[s[i] for i in rest] for s in (view.shape, view.strides, out.strides)]
+            payload = [p["op"], DTYPES.index(node.dtype), int(p["reverse"]), len(rest)]
+            payload += [w for c in columns for w in _padded(c)]
+            return [(_CUMULATIVE, operands, [*payload, view.shape[axis], view.strides[axis], out.strides[axis]])]
+        if step.kind == "scatter":
+            payload = [p["op"], DTYPES.index(node.dtype), DTYPES.index(views[1].dtype), node.size, views[2].size]
+            return [(_SCATTER, operands, payload)]
+        copies = []
+        for view, (offset, strides) in zip(views, p["steps"], strict=True):
+            if view.size == 0:
+                continue
+            shape, pairs = _merge_pair(view.shape, view.strides, strides)
+            payload = [item_size(node.dtype), len(shape), *_padded(shape)]
+            payload += [*_padded([a for a, _ in pairs]), *_padded([b for _, b in pairs])]
+            copies.append((_COPY, [*self._at(view), self.buffer[node], offset * item_size(node.dtype)], payload))
+        return copies
+
+    def _encode_map(self, step: _Step, outside: set[Node]) -> list[tuple[int, list[int], list[int]]]:
+        inside = {n: None for n in step.nodes}
+        inputs: dict[View, int] = {}
+        consts: dict[Node, None] = {}
+        for node in step.nodes:
+            for view in map(self.resolve, node.operands):
+                if view.node in inside and view.is_whole and view.shape == step.shape:
+                    continue
+                if _is_const(view.node):
+                    consts[view.node] = None
+                else:
+                    inputs.setdefault(replace(view, dtype=view.node.dtype), len(inputs))
+        value: dict[Node, int] = {}
+        instructions: list[int] = []
+        for node in [*(c for c in consts if c not in inside), *step.nodes]:
+            numbers = []
+            for view in map(self.resolve, node.operands):
+                local = view.node in value and (_is_const(view.node) or view.node in inside)
+                numbers.append(value[view.node] if local else inputs[replace(view, dtype=view.node.dtype)])
+            numbers += [-1] * (3 - len(numbers))
+            value[node] = len(inputs) + len(instructions) // 6
+            p = node.params
+            instructions += [p["code"], DTYPES.index(p["dtype"]), *numbers, p["imm"]]
+        payload = [len(step.shape), *step.shape, len(inputs)]
+        for view in inputs:
+            payload += [DTYPES.index(view.dtype), *view.strides]
+        payload += [len(instructions) // 6, *instructions]
+        written = [n for n in step.nodes if n in outside]
+        payload.append(len(written))
+        for node in written:
+            payload += [value[node], *contiguous_strides(step.shape)]
+        outputs = [w for n in written for w in (self.buffer[n], 0)]
+        return [(_MAP, [w for v in inputs for w in self._at(v)] + outputs, payload)] if written else []
+
+
+def _grouped(node: Node, strides: list[int]) -> list[tuple[list[int], list[int]]]:
+    """A product's sizes and strides by group: batch, m, n."""
+    return [([node.shape[i] for i in g], [strides[i] for i in g]) for g in node.params["axes"]]
+
+
+def _padded(values: Iterable[int]) -> list[int]:
+    row = list(values)
+    assert len(row) <= MAX_RANK, row
+    return row + [0] * (MAX_RANK - len(row))
+
+
+def _merge_pair(shape: Shape, first: Shape, second: Shape) -> tuple[list[int], list[tuple[int, int]]]:
+    """Axes merged where one stride walks them in both operands."""
+    sizes: list[int] = []
+    pairs: list[tuple[int, int]] = []
+    for n, a, b in zip(shape, first, second, strict=True):
+        if n == 1:
+            continue
+        if sizes and pairs[-1] == (n * a, n * b):
+            sizes[-1] *= n
+            pairs[-1] = (a, b)
+        else:
+            sizes.append(n)
+            pairs.append((a, b))
+    return sizes, pairs
+
+

@@ -1,0 +1,228 @@
+"""Builds a native program: several operations of the contract as one call (samebits.h, "programs").
+
+A builder is a graph of nodes seen through views. ``words`` drops what no output needs, merges elementwise nodes of one
+shape into maps, lets a matrix product write in the order in which it is read, and lays out the words. All of this is
+tuning: each operation rounds by its own clause wherever it lands.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from samebits._errors import NativeError
+from samebits.native._library import DTYPES, opcode
+from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis, squeeze
+
+MAGIC = 0x53414D4542495431
+MAX_RANK = 8
+_MAP, _DOT, _REDUCE, _CUMULATIVE, _SCATTER, _COPY = range(6)
+REDUCTIONS = {name: i for i, name in enumerate(("sum", "prod", "max", "min", "argmax", "argmin", "any", "all",
+                                                "accumulate"))}  # fmt: skip
+_NARROW = ("float16", "bfloat16")
+_BIT_OPS = ("select", "convert", "const")
+_PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
+
+
+def item_size(dtype: str) -> int:
+    """Bytes of one element."""
+    return 2 if dtype in _NARROW else np.dtype(dtype).itemsize
+
+
+@dataclass(eq=False)
+class Node:
+    """One operation; its value is dense and row-major in `shape` (unless a step writes it in another order)."""
+
+    kind: str
+    dtype: str
+    shape: Shape
+    operands: tuple[View, ...] = ()
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+@dataclass(eq=False)
+class _Step:
+    """Nodes that run as one step: a map of many, or one of anything else."""
+
+    kind: str
+    shape: Shape = ()
+    nodes: list[Node] = field(default_factory=list)
+
+
+def _whole(node: Node) -> View:
+    return View(node, node.dtype, node.shape, contiguous_strides(node.shape))
+
+
+class Program:
+    """A graph of contract operations over arguments, made into words by ``words``."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.arguments: list[Node] = []
+        self._seen: dict[Any, Node] = {}
+
+    # ---- nodes ----
+
+    def _add(self, node: Node) -> View:
+        self.nodes.append(node)
+        return _whole(node)
+
+    def argument(self, dtype: str, shape: Sequence[int]) -> View:
+        """The next argument: a dense row-major array."""
+        node = Node("argument", dtype, tuple(shape))
+        self.arguments.append(node)
+        return self._add(node)
+
+    def constant(self, value: Any, dtype: str) -> View:
+        """A scalar constant of this dtype; a NumPy scalar keeps its bits."""
+        raw = value.tobytes() if isinstance(value, np.generic) else np.dtype(dtype).type(value).tobytes()
+        bits = int.from_bytes(raw, "little", signed=False)
+        return self._map_node("const", dtype, dtype, (), (), bits - (1 << 64) if bits >> 63 else bits)
+
+    def _map_node(self, op: str, dtype: str, result: str, shape: Shape, operands: tuple[View, ...], imm: int) -> View:
+        key = (op, dtype, result, shape, operands, imm)
+        node = self._seen.get(key)
+        if node is None:
+            if len(shape) > MAX_RANK:
+                raise NativeError(
+                    f"{op} over {len(shape)} axes {shape}: a native step takes at most {MAX_RANK} axes larger than "
+                    "one; reshape the operands so that neighbouring axes are merged"
+                )
+            code = opcode(op)
+            if code < 0:
+                raise NativeError(f"the native library has no operation {op!r}; rebuild it with 'make build'")
+            node = Node("map", result, shape, operands, {"code": code, "name": op, "dtype": dtype, "imm": imm})
+            self._seen[key] = node
+            self.nodes.append(node)
+        return _whole(node)
+
+    def map(self, op: str, *views: View, imm: int = 0) -> View:
+        """One elementwise operation (native/include/samebits/ops.def); operands are broadcast as in NumPy.
+
+        For select: condition, value where true, value where false. Operands in float16 or bfloat16 are widened to
+        float32 and the result is rounded once (clause CVT-*).
+        """
+        shape = np.broadcast_shapes(*(v.shape for v in views))
+        views = tuple(
+            v if v.shape == shape else v.broadcast(shape, range(len(shape) - len(v.shape), len(shape))) for v in views
+        )
+        dtype = views[-1].dtype
+        if dtype in _NARROW and op not in _BIT_OPS:
+            out = self.map(op, *(self.convert(v, "float32") for v in views), imm=imm)
+            return out if out.dtype == "bool" else self.convert(out, dtype)
+        flat = tuple(replace(v, **dict(zip(("shape", "strides"), squeeze(v.shape, v.strides), strict=True))) for v in views)
+        result = "bool" if op in _PREDICATES else dtype
+        out = self._map_node(op, dtype, result, squeeze(shape, shape)[0], flat, imm)
+        return replace(out, shape=shape, strides=contiguous_strides(shape))
+
+    def convert(self, view: View, dtype: str) -> View:
+        """The value in another dtype (clauses CVT-*)."""
+        if view.dtype == dtype:
+            return view
+        shape, strides = squeeze(view.shape, view.strides)
+        operand = (replace(view, shape=shape, strides=strides),)
+        out = self._map_node("convert", view.dtype, dtype, shape, operand, DTYPES.index(dtype))
+        return replace(out, shape=view.shape, strides=contiguous_strides(view.shape))
+
+    def copy(self, view: View) -> View:
+        """The elements of a view, dense and row-major."""
+        return self.join(view.dtype, view.shape, [(view, 0, contiguous_strides(view.shape))])
+
+    def reshape(self, view: View, shape: Sequence[int]) -> View:
+        """The elements in row-major order under another shape; copies only where strides cannot say it."""
+        return view.reshape(shape) or _require(self.copy(view).reshape(shape))
+
+    def join(self, dtype: str, shape: Sequence[int], pieces: list[tuple[View, int, Shape]]) -> View:
+        """A new value written by copies, in order: each piece at an offset with strides (concatenate, pad)."""
+        steps = [(offset, strides) for _, offset, strides in pieces]
+        return self._add(Node("join", dtype, tuple(shape), tuple(v for v, _, _ in pieces), {"steps": steps}))
+
+    def dot(self, a: View, b: View, contract: tuple[Sequence[int], Sequence[int]],
+            batch: tuple[Sequence[int], Sequence[int]], out_dtype: str) -> View:  # fmt: skip
+        """lax.dot_general (clauses DOT-*, FLAT-*): batch axes, then the free axes of a, then those of b."""
+        free_a = [i for i in range(len(a.shape)) if i not in (*contract[0], *batch[0])]
+        free_b = [i for i in range(len(b.shape)) if i not in (*contract[1], *batch[1])]
+        shape = tuple(v.shape[i] for v, g in ((a, batch[0]), (a, free_a), (b, free_b)) for i in g)
+        ends = [0, len(batch[0]), len(batch[0]) + len(free_a), len(shape)]
+        axes = [list(range(ends[i], ends[i + 1])) for i in range(3)]  # of the result: batch, m, n
+        left, right = [list(batch[0]), free_a, list(contract[0])], [list(batch[1]), free_b, list(contract[1])]
+        if not axes[0]:
+            # Without batch axes, outer free axes that do not merge with the inner ones can walk as batch: no copy.
+            for view, mine, other, free in ((b, right, left, 2), (a, left, right, 1)):
+                cut = _outer_axes(view, mine[1])
+                if cut:
+                    mine[0], mine[1] = mine[1][:cut], mine[1][cut:]
+                    axes[0], axes[free] = axes[free][:cut], axes[free][cut:]
+                    break
+        sizes = [math.prod(shape[i] for i in g) for g in axes] + [math.prod(a.shape[i] for i in contract[0])]
+        a, a_strides = self._three(a, left)
+        b, b_strides = self._three(b, right)
+        node = Node("dot", out_dtype, shape, (a, b), {
+            "axes": axes, "sizes": sizes, "a": a_strides, "b": [b_strides[i] for i in (0, 2, 1)]})  # fmt: skip
+        return self._add(node)
+
+    def _three(self, view: View, groups: Sequence[Sequence[int]]) -> tuple[View, list[int]]:
+        """The strides of three groups of axes, each walked by one; a copy where no single stride does."""
+
+        def walked(view: View, groups: Sequence[Sequence[int]]) -> list[int] | None:
+            axes = [one_axis([view.shape[i] for i in g], [view.strides[i] for i in g]) for g in groups]
+            return None if None in axes else [a[1] for a in axes if a is not None]
+
+        strides = walked(view, groups)
+        if strides is None:
+            view = self.copy(view.transpose(i for g in groups for i in g))
+            ends = np.cumsum([0, *(len(g) for g in groups)]).tolist()
+            strides = walked(view, [range(ends[i], ends[i + 1]) for i in range(3)])
+        assert strides is not None, "a dense copy has one stride a group"
+        return view, strides
+
+    def reduce(self, op: str, view: View, axes: Sequence[int], out_dtype: str | None = None) -> View:
+        """A reduction over axes, flattened row-major in axis order (clauses SUM-*, PROD-*, MAX-*, ARG-*, ACC-*)."""
+        axes = sorted(axes)
+        kept = [i for i in range(len(view.shape)) if i not in axes]
+        layout = [merge([view.shape[i] for i in g], [view.strides[i] for i in g]) for g in (kept, axes)]
+        if any(len(sizes) > MAX_RANK for sizes, _ in layout):
+            return self.reduce(op, self.copy(view), axes, out_dtype)
+        node = Node("reduce", out_dtype or view.dtype, tuple(view.shape[i] for i in kept), (view,),
+                    {"op": REDUCTIONS[op], "layout": layout})  # fmt: skip
+        return self._add(node)
+
+    def cumulative(self, op: str, view: View, axis: int, reverse: bool = False) -> View:
+        """A cumulative sum, prod, max or min along an axis (clauses CUM-*)."""
+        return self._add(Node("cumulative", view.dtype, view.shape, (view,),
+                              {"op": REDUCTIONS[op], "axis": axis, "reverse": reverse}))  # fmt: skip
+
+    def scatter(self, op: str, operand: View, index: View, updates: View) -> View:
+        """operand (flat) with updates combined one at a time in ascending order (clauses SCT-*)."""
+        parts = tuple(v if v.is_whole else self.copy(v) for v in (operand, index, updates))
+        return self._add(Node("scatter", operand.dtype, operand.shape, parts, {"op": REDUCTIONS[op]}))
+
+    # ---- words ----
+
+    def words(self, outputs: Sequence[View]) -> np.ndarray:
+        """The program's words (int64); each output becomes a dense row-major result."""
+        from samebits.native._layout import lay_out
+
+        return lay_out(self, list(outputs))
+
+
+def _outer_axes(view: View, free: Sequence[int]) -> int:
+    """How many leading free axes to split off so that both parts are walked by one stride; 0 where none helps."""
+
+    def merged(part: Sequence[int]) -> bool:
+        return one_axis([view.shape[i] for i in part], [view.strides[i] for i in part]) is not None
+
+    if merged(free):
+        return 0
+    return next((cut for cut in range(1, len(free)) if merged(free[:cut]) and merged(free[cut:])), 0)
+
+
+def _require(view: View | None) -> View:
+    assert view is not None, "a dense value takes any shape"
+    return view

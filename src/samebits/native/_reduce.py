@@ -1,0 +1,90 @@
+"""Reductions (clauses SUM-*, PROD-*, MAX-*, ARG-*, ANY-*, ACC-*).
+
+The bits, dtypes and shapes are those of the function of the same name in ``samebits.order``; operands of any strides
+are read where they lie. Each raises TypeError for a dtype without a rule and ValueError for axes or shapes that do not
+fit.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from samebits.native._apply import apply
+from samebits.native._arrays import groups, number, padded, pointer, words
+from samebits.native._library import check, library
+from samebits.native._program import REDUCTIONS
+from samebits.order._axes import Axis, reduced_axes
+from samebits.order._dtypes import NARROW, booleans, floats, ordered
+
+
+def _reduce(op: str, x: NDArray, axis: Axis, keepdims: bool, out_dtype: np.dtype | None = None) -> NDArray:
+    reduced = reduced_axes(axis, x.ndim)
+    kept = [i for i in range(x.ndim) if i not in reduced]
+    out = np.empty([x.shape[i] for i in kept], out_dtype or x.dtype)
+    source, layout = groups(x, kept, reduced)
+    descriptor = words(REDUCTIONS[op], number(x.dtype), number(out.dtype),
+                       *(w for sizes, steps in layout for w in (len(sizes), padded(sizes), padded(steps))))  # fmt: skip
+    check(library().sb_reduce(descriptor, pointer(source), pointer(out), None))
+    return out.reshape([1 if i in reduced else n for i, n in enumerate(x.shape)]) if keepdims else out
+
+
+def sum(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
+    """The sum over axes (clauses SUM-*). Floats."""
+    return _reduce("sum", floats(x, "sum"), axis, keepdims)
+
+
+def mean(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
+    """sum / n (clause SUM-7). Floats."""
+    x = floats(x, "mean")
+    wide = apply("convert", x, dtype=np.float32) if x.dtype in NARROW else x
+    count = int(np.prod([x.shape[i] for i in reduced_axes(axis, x.ndim)], dtype=np.int64))
+    out = apply("div", sum(wide, axis, keepdims), np.array(count, wide.dtype))
+    return apply("convert", out, dtype=x.dtype) if x.dtype in NARROW else out
+
+
+def prod(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
+    """The product over axes (clause PROD-1). Floats."""
+    return _reduce("prod", floats(x, "prod"), axis, keepdims)
+
+
+def max(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
+    """The largest element (clauses MAX-*). Floats, integers, booleans."""
+    return _reduce("max", ordered(x, "max"), axis, keepdims)
+
+
+def min(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
+    """The smallest element (clauses MAX-*). Floats, integers, booleans."""
+    return _reduce("min", ordered(x, "min"), axis, keepdims)
+
+
+def argmax(x: ArrayLike, axis: int | None = None, keepdims: bool = False, dtype: DTypeLike = np.int64) -> NDArray:
+    """Index of the largest element as int32 or int64 (clauses ARG-*). Floats, integers, booleans."""
+    return _arg("argmax", x, axis, keepdims, dtype)
+
+
+def argmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False, dtype: DTypeLike = np.int64) -> NDArray:
+    """Index of the smallest element as int32 or int64 (clauses ARG-*). Floats, integers, booleans."""
+    return _arg("argmin", x, axis, keepdims, dtype)
+
+
+def _arg(op: str, x: ArrayLike, axis: int | None, keepdims: bool, dtype: DTypeLike) -> NDArray:
+    x, dtype = ordered(x, op), np.dtype(dtype)
+    if dtype not in (np.int32, np.int64):
+        raise TypeError(f"{op} returns int32 or int64, not {dtype}")
+    if 0 in [x.shape[i] for i in reduced_axes(axis, x.ndim)]:
+        raise ValueError(f"{op} over no elements has no index (shape {x.shape}, axis {axis}; clause ARG-2)")
+    return _reduce(op, x, axis, keepdims, dtype)
+
+
+def any(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
+    """The or of booleans (clause ANY-1)."""
+    return _reduce("any", booleans(x, "any"), axis, keepdims)
+
+
+def all(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
+    """The and of booleans (clause ANY-1)."""
+    return _reduce("all", booleans(x, "all"), axis, keepdims)
+
+
+def accumulate(x: ArrayLike, axis: int = 0) -> NDArray:
+    """The sum over rows as one binary counter (clauses ACC-*). Floats."""
+    return _reduce("accumulate", floats(x, "accumulate"), axis, keepdims=False)

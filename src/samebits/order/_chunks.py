@@ -1,0 +1,33 @@
+"""The binary counter: how the values of chunks, or of rows, are joined (clauses JOIN-1 to JOIN-3)."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from numpy.typing import NDArray
+
+from samebits.order._constants import CHUNK
+
+
+def chunks(length: int) -> Iterator[slice]:
+    """The consecutive chunks of an axis; the last may be shorter (DOT-2, SUM-2, CUM-1)."""
+    for start in range(0, length, CHUNK):
+        yield slice(start, min(start + CHUNK, length))
+
+
+def join(values: Iterable[NDArray], combine: Callable[[NDArray, NDArray], NDArray], neutral: NDArray) -> NDArray:
+    """Joins values v_0, v_1, … along the complete binary tree over their index (JOIN-1).
+
+    The slots are a stack of (level, value): as a counter's set bits, from the highest down to the lowest.
+    """
+    slots: list[tuple[int, NDArray]] = []
+    for value in values:
+        level = 0
+        while slots and slots[-1][0] == level:
+            value = combine(slots.pop()[1], value)
+            level += 1
+        slots.append((level, value))
+    if not slots:
+        return neutral
+    _, result = slots.pop()
+    while slots:
+        result = combine(slots.pop()[1], result)
+    return result

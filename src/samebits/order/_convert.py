@@ -1,0 +1,55 @@
+"""Conversions between dtypes: clauses CVT-1 to CVT-7."""
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from samebits.order._dtypes import FLOAT64, NARROW, canonical, is_float, widen
+from samebits.order._fma import add_to_odd
+from samebits.order._ieee import reference
+
+
+@reference
+def convert(x: ArrayLike, dtype: DTypeLike) -> NDArray:
+    """x in another dtype: floats, integers, booleans of the contract. TypeError for others.
+
+    The exact value rounded once to nearest even (CVT-1); to integers truncated and saturated (CVT-4); to booleans
+    x != 0 (CVT-7). To its own dtype the bits are kept (CVT-2).
+    """
+    x, dtype = np.asarray(x), np.dtype(dtype)
+    for d in (x.dtype, dtype):
+        if not (is_float(d) or d.kind in "iub"):
+            raise TypeError(f"convert takes floats, integers and booleans, got {d}")
+    if x.dtype == dtype:
+        return x.copy()
+    if dtype.kind == "b":
+        return x != 0  # CVT-7
+    if is_float(dtype):
+        return canonical(_to_odd_float32(x).astype(dtype) if dtype in NARROW else widen(x).astype(dtype))
+    return _to_integer(widen(x), dtype) if is_float(x.dtype) else x.astype(dtype)  # CVT-5
+
+
+def _to_odd_float32(x: NDArray) -> NDArray:
+    """x rounded *to odd* to float32, so that rounding again to float16 or bfloat16 rounds once (CVT-1, as in _fma)."""
+    if x.dtype.kind in "iu" and x.dtype.itemsize == 8:
+        x = add_to_odd((x >> 32).astype(np.float64) * 2.0**32, (x & 0xFFFFFFFF).astype(np.float64))
+    if x.dtype.kind in "iu":
+        x = x.astype(np.float64)
+    if x.dtype != FLOAT64:
+        return x.astype(np.float32)
+    nearest = x.astype(np.float32)
+    back = nearest.astype(np.float64)
+    bits = nearest.view(np.int32)
+    move = (back != x) & (bits & 1 == 0)  # never a NaN with a changed bit: canonical() follows
+    toward_zero = np.abs(back) > np.abs(x)
+    return np.where(move, bits + np.where(toward_zero, -1, 1).astype(np.int32), bits).view(np.float32)
+
+
+def _to_integer(x: NDArray, dtype: np.dtype) -> NDArray:
+    """CVT-4; x is float32 or float64."""
+    info = np.iinfo(dtype)
+    low, end = x.dtype.type(info.min), x.dtype.type(2.0 ** (info.bits - (info.min < 0)))  # both exact
+    inside = (x >= low) & (x < end)
+    wide = np.where(inside, x, 0).astype(np.uint64 if info.min == 0 else np.int64)  # truncates
+    out = wide.astype(dtype)
+    out = np.where(x >= end, dtype.type(info.max), out)
+    return np.where(x < low, dtype.type(info.min), out)

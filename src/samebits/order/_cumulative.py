@@ -1,0 +1,63 @@
+"""Cumulative sum, product, max and min: clauses CUM-1 to CUM-7."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from samebits.order._chunks import chunks
+from samebits.order._dtypes import canonical, floats, narrow, widen
+from samebits.order._extrema import maximum_of, minimum_of
+from samebits.order._ieee import reference
+
+_Combine = Callable[[NDArray, NDArray], NDArray]
+
+
+def _along(x: ArrayLike, axis: int, reverse: bool, name: str, scan: Callable[[NDArray], NDArray]) -> NDArray:
+    x = floats(x, name)
+    order = slice(None, None, -1 if reverse else 1)  # CUM-6
+    rows = np.moveaxis(x, axis, -1)[..., order]
+    return np.moveaxis(narrow(scan(widen(rows)), x.dtype)[..., order], -1, axis)
+
+
+def _offsets(x: NDArray, combine: _Combine, neutral: int) -> NDArray:
+    out = np.empty_like(x)
+    offset = np.full(x.shape[:-1], neutral, x.dtype)
+    for chunk in chunks(x.shape[-1]):
+        local = np.full_like(offset, neutral)
+        for i in range(chunk.start, chunk.stop):
+            local = combine(local, x[..., i])  # CUM-1
+            out[..., i] = combine(offset, local)  # CUM-3
+        offset = combine(offset, local)  # CUM-2
+    return canonical(out)
+
+
+def _running(x: NDArray, combine: _Combine) -> NDArray:
+    out = canonical(x).copy()
+    for i in range(1, x.shape[-1]):
+        out[..., i] = combine(out[..., i - 1], out[..., i])
+    return out
+
+
+@reference
+def cumsum(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
+    """The cumulative sum along an axis (clauses CUM-1 to CUM-3). Any float dtype; TypeError otherwise."""
+    return _along(x, axis, reverse, "cumsum", lambda rows: _offsets(rows, np.add, 0))
+
+
+@reference
+def cumprod(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
+    """The cumulative product along an axis (clause CUM-4). Any float dtype; TypeError otherwise."""
+    return _along(x, axis, reverse, "cumprod", lambda rows: _offsets(rows, np.multiply, 1))
+
+
+@reference
+def cummax(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
+    """The largest so far along an axis (clauses CUM-4, MAX-1). Any float dtype; TypeError otherwise."""
+    return _along(x, axis, reverse, "cummax", lambda rows: _running(rows, maximum_of))
+
+
+@reference
+def cummin(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
+    """The smallest so far along an axis (clauses CUM-4, MAX-1). Any float dtype; TypeError otherwise."""
+    return _along(x, axis, reverse, "cummin", lambda rows: _running(rows, minimum_of))

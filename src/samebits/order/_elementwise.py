@@ -1,0 +1,261 @@
+"""Elementwise arithmetic: clauses ELT-1 to ELT-10, NUM-5, MAX-1, MAX-3.
+
+Operands broadcast and are of one dtype: float16, bfloat16, float32, float64 or an integer where the clause has one.
+Narrow floats are computed in float32 and rounded once (NUM-7). Comparisons and is_finite return booleans. Each function
+raises TypeError for dtypes that its clause does not have.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from samebits.order._dtypes import FLOAT32, FLOAT64, canonical, is_float, narrow, same_dtype, widen
+from samebits.order._extrema import maximum_of, minimum_of
+from samebits.order._ieee import reference
+
+
+def _operands(name: str, *operands: ArrayLike, integers: bool = False, booleans: bool = False) -> list[NDArray]:
+    arrays = [np.asarray(x) for x in operands]
+    dtype = same_dtype(name, *arrays)
+    if not (is_float(dtype) or (integers and dtype.kind in "iu") or (booleans and dtype.kind == "b")):
+        kinds = "floats" + ", integers" * integers + ", booleans" * booleans
+        raise TypeError(f"{name} takes {kinds}, got {dtype}; convert it first (samebits.order.convert)")
+    return arrays
+
+
+def _arithmetic(name: str, f: Callable[..., NDArray], *operands: ArrayLike, integers: bool = False) -> NDArray:
+    """f in the operands' dtype, or in float32 with one rounding after it; NaN canonical."""
+    arrays = _operands(name, *operands, integers=integers)
+    return narrow(np.asarray(f(*(widen(x) for x in arrays))), arrays[0].dtype)
+
+
+def _bits(x: NDArray) -> NDArray:
+    return x.view(f"u{x.itemsize}")
+
+
+def _sign_bit(dtype: np.dtype) -> NDArray:
+    return np.array(1 << (8 * dtype.itemsize - 1), f"u{dtype.itemsize}")
+
+
+# ---- ELT-1 ----
+
+
+@reference
+def add(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a + b (ELT-1, ELT-10)."""
+    return _arithmetic("add", np.add, a, b, integers=True)
+
+
+@reference
+def sub(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a - b (ELT-1, ELT-10)."""
+    return _arithmetic("sub", np.subtract, a, b, integers=True)
+
+
+@reference
+def mul(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a * b (ELT-1, ELT-10)."""
+    return _arithmetic("mul", np.multiply, a, b, integers=True)
+
+
+@reference
+def div(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a / b, floats only (ELT-1)."""
+    return _arithmetic("div", np.divide, a, b)
+
+
+@reference
+def sqrt(x: ArrayLike) -> NDArray:
+    """The square root (ELT-1)."""
+    return _arithmetic("sqrt", np.sqrt, x)
+
+
+# ---- ELT-2: bits ----
+
+
+@reference
+def neg(x: ArrayLike) -> NDArray:
+    """-x: the sign bit flipped, of a NaN too (NUM-5)."""
+    (x,) = _operands("neg", x, integers=True)
+    return (_bits(x) ^ _sign_bit(x.dtype)).view(x.dtype) if is_float(x.dtype) else np.negative(x)
+
+
+@reference
+def abs(x: ArrayLike) -> NDArray:
+    """|x|: the sign bit cleared, of a NaN too (NUM-5)."""
+    (x,) = _operands("abs", x, integers=True)
+    return (_bits(x) & ~_sign_bit(x.dtype)).view(x.dtype) if is_float(x.dtype) else np.absolute(x)
+
+
+@reference
+def copysign(x: ArrayLike, sign: ArrayLike) -> NDArray:
+    """x with the sign bit of `sign` (NUM-5)."""
+    x, sign = _operands("copysign", x, sign)
+    bit = _sign_bit(x.dtype)
+    return ((_bits(x) & ~bit) | (_bits(sign) & bit)).view(x.dtype)
+
+
+@reference
+def select(condition: ArrayLike, true: ArrayLike, false: ArrayLike) -> NDArray:
+    """`true` where condition, else `false`, bit for bit; any one dtype (NUM-5). The condition is boolean."""
+    condition, true, false = np.asarray(condition), np.asarray(true), np.asarray(false)
+    same_dtype("select", true, false)
+    if condition.dtype.kind != "b":
+        raise TypeError(f"select takes a boolean condition, got {condition.dtype}")
+    return np.where(condition, true, false)
+
+
+# ---- ELT-3 ----
+
+
+@reference
+def maximum(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """The larger: NaN wins, -0 < +0 (MAX-1)."""
+    return maximum_of(*_operands("maximum", a, b, integers=True, booleans=True))
+
+
+@reference
+def minimum(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """The smaller: NaN wins, -0 < +0 (MAX-1)."""
+    return minimum_of(*_operands("minimum", a, b, integers=True, booleans=True))
+
+
+@reference
+def clamp(low: ArrayLike, x: ArrayLike, high: ArrayLike) -> NDArray:
+    """minimum(maximum(x, low), high) (MAX-3)."""
+    low, x, high = _operands("clamp", low, x, high, integers=True)
+    return minimum_of(maximum_of(x, low), high)
+
+
+# ---- ELT-4 to ELT-7 ----
+
+
+@reference
+def sign(x: ArrayLike) -> NDArray:
+    """-1, 1, or x itself where it is a zero; NaN for NaN (ELT-4)."""
+    (x,) = _operands("sign", x, integers=True)
+    if not is_float(x.dtype):
+        return np.sign(x)
+    one = np.array(1, x.dtype)
+    return canonical(np.where((widen(x) == 0) | np.isnan(x), x, np.where(widen(x) > 0, one, -one)))
+
+
+@reference
+def rem(x: ArrayLike, y: ArrayLike) -> NDArray:
+    """The remainder of C's fmod, exact, with the sign of x (ELT-5)."""
+    return _arithmetic("rem", np.fmod, x, y)
+
+
+@reference
+def nextafter(x: ArrayLike, y: ArrayLike) -> NDArray:
+    """The next number from x towards y; float32 and float64 only (ELT-6)."""
+    x, y = _operands("nextafter", x, y)
+    if x.dtype not in (FLOAT32, FLOAT64):
+        raise TypeError(
+            f"nextafter takes float32 or float64, got {x.dtype}: widening would change what is next (ELT-6)"
+        )
+    return canonical(np.where(x == y, y, np.nextafter(x, y)))
+
+
+@reference
+def floor(x: ArrayLike) -> NDArray:
+    """The largest integer not above (ELT-7)."""
+    return _arithmetic("floor", np.floor, x)
+
+
+@reference
+def ceil(x: ArrayLike) -> NDArray:
+    """The smallest integer not below (ELT-7)."""
+    return _arithmetic("ceil", np.ceil, x)
+
+
+@reference
+def round_even(x: ArrayLike) -> NDArray:
+    """The nearest integer, ties to even (ELT-7)."""
+    return _arithmetic("round_even", np.rint, x)
+
+
+@reference
+def round_away(x: ArrayLike) -> NDArray:
+    """The nearest integer, ties away from zero (ELT-7)."""
+
+    def away(x: NDArray) -> NDArray:
+        whole = np.trunc(x)
+        return np.where(np.absolute(x - whole) >= 0.5, whole + np.copysign(x.dtype.type(1), x), whole)
+
+    return _arithmetic("round_away", away, x)
+
+
+# ---- ELT-8 ----
+
+
+def _compare(name: str, f: Callable[..., NDArray], a: ArrayLike, b: ArrayLike, booleans: bool = False) -> NDArray:
+    a, b = _operands(name, a, b, integers=True, booleans=booleans)
+    return np.asarray(f(widen(a), widen(b)))
+
+
+@reference
+def eq(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a = b (ELT-8)."""
+    return _compare("eq", np.equal, a, b, booleans=True)
+
+
+@reference
+def ne(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """Not a = b (ELT-8)."""
+    return _compare("ne", np.not_equal, a, b, booleans=True)
+
+
+@reference
+def lt(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a < b (ELT-8)."""
+    return _compare("lt", np.less, a, b)
+
+
+@reference
+def le(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a <= b (ELT-8)."""
+    return _compare("le", np.less_equal, a, b)
+
+
+@reference
+def gt(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a > b (ELT-8)."""
+    return _compare("gt", np.greater, a, b)
+
+
+@reference
+def ge(a: ArrayLike, b: ArrayLike) -> NDArray:
+    """a >= b (ELT-8)."""
+    return _compare("ge", np.greater_equal, a, b)
+
+
+@reference
+def is_finite(x: ArrayLike) -> NDArray:
+    """Neither infinite nor NaN (ELT-8)."""
+    (x,) = _operands("is_finite", x)
+    return np.isfinite(widen(x))
+
+
+# ---- ELT-9 ----
+
+
+@reference
+def integer_pow(x: ArrayLike, exponent: int) -> NDArray:
+    """x ** exponent by repeated squaring from the low bit, then a reciprocal where it is negative (ELT-9)."""
+
+    def chain(x: NDArray) -> NDArray:
+        power, q, acc = x, int(np.absolute(exponent)), None
+        while q > 0:
+            if q & 1:
+                acc = power if acc is None else acc * power
+            q >>= 1
+            if q > 0:
+                power = power * power
+        one = np.ones_like(x)
+        if acc is None:
+            return one
+        return one / acc if exponent < 0 else acc
+
+    return _arithmetic("integer_pow", chain, x)

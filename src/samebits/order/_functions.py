@@ -1,0 +1,97 @@
+"""exp, exp2, expm1, log, log1p, tanh, logistic, sin, cos, erf, pow, rsqrt (clauses FUN-1 to FUN-6).
+
+Each returns the dtype that it takes: in float32 the correctly rounded value, in float64 what the sequence of
+spec/functions.md gives, in float16 and bfloat16 the float32 value rounded (FUN-5). NaN results are canonical. Another
+dtype is a TypeError.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from samebits.order import _functions32, _functions64, _trig64
+from samebits.order._dtypes import floats, narrow, same_dtype, widen
+from samebits.order._ieee import reference
+
+
+@reference
+def exp(x: ArrayLike) -> NDArray:
+    """e^x."""
+    return _unary("exp", _functions64.exp, x)
+
+
+@reference
+def exp2(x: ArrayLike) -> NDArray:
+    """2^x; exact for whole x."""
+    return _unary("exp2", _functions64.exp2, x)
+
+
+@reference
+def expm1(x: ArrayLike) -> NDArray:
+    """e^x - 1, also where that is small; -0 for -0."""
+    return _unary("expm1", _functions64.expm1, x)
+
+
+@reference
+def log(x: ArrayLike) -> NDArray:
+    """Natural logarithm; -inf for zeros, NaN below."""
+    return _unary("log", _functions64.log, x)
+
+
+@reference
+def log1p(x: ArrayLike) -> NDArray:
+    """log(1 + x), also where x is small; -0 for -0, -inf for -1, NaN below."""
+    return _unary("log1p", _functions64.log1p, x)
+
+
+@reference
+def tanh(x: ArrayLike) -> NDArray:
+    """Hyperbolic tangent; -0 for -0."""
+    return _unary("tanh", _functions64.tanh, x)
+
+
+@reference
+def logistic(x: ArrayLike) -> NDArray:
+    """1 / (1 + e^-x), of which only the result is rounded (FUN-6)."""
+    return _unary("logistic", _functions64.logistic, x)
+
+
+@reference
+def sin(x: ArrayLike) -> NDArray:
+    """Sine of any finite angle in radians; -0 for -0, NaN for infinities."""
+    return _unary("sin", _trig64.sin, x)
+
+
+@reference
+def cos(x: ArrayLike) -> NDArray:
+    """Cosine of any finite angle in radians; NaN for infinities."""
+    return _unary("cos", _trig64.cos, x)
+
+
+@reference
+def erf(x: ArrayLike) -> NDArray:
+    """Error function; -0 for -0."""
+    return _unary("erf", _functions64.erf, x)
+
+
+@reference
+def rsqrt(x: ArrayLike) -> NDArray:
+    """1 / sqrt(x); in float64 two roundings (FUN-3). inf for 0, -inf for -0, NaN below."""
+    return _unary("rsqrt", _functions64.rsqrt, x)
+
+
+@reference
+def pow(x: ArrayLike, y: ArrayLike) -> NDArray:
+    """x^y with the special cases of C99; operands broadcast and have one dtype."""
+    a, b = np.broadcast_arrays(floats(x, "pow"), floats(y, "pow"))
+    dtype = same_dtype("pow", a, b)
+    kernel = _functions64.pow if dtype == np.float64 else _functions32.pow32
+    return narrow(kernel(widen(a).reshape(-1), widen(b).reshape(-1)).reshape(a.shape), dtype)
+
+
+def _unary(name: str, float64: Callable[[NDArray], NDArray], x: ArrayLike) -> NDArray:
+    x = floats(x, name)
+    flat = widen(x).reshape(-1)
+    y = float64(flat) if x.dtype == np.float64 else _functions32.unary32(name, flat)
+    return narrow(y.reshape(x.shape), x.dtype)

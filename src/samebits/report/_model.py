@@ -1,0 +1,130 @@
+"""What an audit found, as plain data."""
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Status = Literal["holds", "rounding", "amplified", "leak", "nondeterministic", "not run"]
+Verdict = Literal["holds", "rounding", "amplified", "leak", "nondeterministic"]
+
+SEVERITY: dict[str, int] = {
+    "not run": -1, "holds": 0, "rounding": 1, "amplified": 2, "leak": 3, "nondeterministic": 4
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The worst difference met along an axis, over all comparisons made.
+
+    Attributes:
+        ulp: units in the last place (for integers: the difference itself); None where one side is not finite.
+        relative: of the larger of the two entries.
+        row_scaled: of the largest finite entry of the row: what the limit applies to. inf where one side is finite and
+            the other is not, or where the shapes differ.
+        rows: how many rows differ in the worst comparison.
+        row: one of them, by its index in the batch.
+        output: the name of the output, "" for a function with one output.
+        left, right: the two values with the largest difference, and their bits in hex.
+        comparison: which comparison it was.
+    """
+
+    ulp: int | None
+    relative: float
+    row_scaled: float
+    rows: int
+    row: int
+    output: str
+    left: str
+    right: str
+    comparison: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One thing that was varied: what was compared, and what came out.
+
+    `limit` is the row-scaled difference up to which drift counts as rounding (None where any difference decides).
+    An axis with `decides=False` is shown but has no say in the verdict.
+    """
+
+    name: str
+    status: Status
+    worst: Difference | None
+    tested: tuple[str, ...]
+    concerned: tuple[str, ...] = ()
+    limit: float | None = None
+    decides: bool = True
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The first operation whose inputs agree bit for bit and whose outputs differ; the user's own line first."""
+
+    operation: str
+    file: str | None
+    line: int | None
+    function: str | None
+    source: str
+    library_file: str | None
+    library_line: int | None
+    library_function: str | None
+    axis: str
+    how: str
+    rows: int = 0
+    shape: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of an audit."""
+
+    verdict: Verdict
+    axes: tuple[Axis, ...]
+    first: Finding | None
+    subject: str
+    file: str | None
+    framework: str
+    rows: int
+    form: str
+    mode: str
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict == "holds"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as plain Python data; infinities and NaN become strings, so that it is valid JSON."""
+        return _plain(asdict(self))
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+
+    def save_html(self, path: str | Path) -> None:
+        """Writes one page without references to anything outside it."""
+        from samebits.report._html import page
+
+        Path(path).write_text(page(self), encoding="utf-8")
+
+    def __rich__(self) -> Any:
+        from samebits.report._terminal import render
+
+        return render(self)
+
+    def __repr__(self) -> str:
+        from samebits.report._terminal import text
+
+        return text(self)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

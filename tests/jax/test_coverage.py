@@ -1,0 +1,65 @@
+"""coverage() lists every equation with its rule, and the optimised HLO holds no float arithmetic of XLA's own."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+import samebits.jax as sj
+from samebits._rules import OPERATIONS
+from samebits.jax._hlo import float_arithmetic
+from tests.jax.programs import loss, network, normal
+
+
+def looped(x):
+    def body(carry, a):
+        return lax.cond(a > 0, jnp.tanh, jnp.sin, carry) + a, carry.sum()
+
+    return lax.scan(body, x, x)
+
+
+def test_each_equation_has_rule_clause_level_and_line():
+    table = sj.coverage(network, normal(33))
+    assert table.level == "portable" and len(table.equations) > 20
+    assert {e.clause for e in table.equations} <= {o.clause for o in OPERATIONS.values()}
+    assert all(e.rule in ("native", "exact", "xla") for e in table.equations)
+    assert any("programs.py" in e.line for e in table.equations)
+    assert "level portable" in str(table)
+
+
+def test_nested_equations_are_listed():
+    table = sj.coverage(looped, normal(5))
+    inner = {e.primitive for e in table.equations if e.depth == 2}
+    assert {"tanh", "sin"} <= inner
+
+
+def test_refusals_and_batch_level_are_listed():
+    assert sj.coverage(jax.scipy.special.gammaln, normal(3)).level == "refused"
+    table = sj.coverage(lambda x: jnp.linalg.cholesky(x) + 1, normal(3, 3))
+    assert table.level == "batch" and table.totals
+    assert sj.coverage(jax.scipy.special.gammaln, normal(3)).hlo_findings == []
+
+
+def test_shapes_do_in_place_of_arrays():
+    assert sj.coverage(network, jax.ShapeDtypeStruct((33,), jnp.float32)).level == "portable"
+
+
+@pytest.mark.parametrize("f", [
+    network, looped, jax.vmap(jax.grad(loss), (None, 0)),
+    lambda x: jnp.where(x > 0, x, 0).astype(jnp.bfloat16).sum(), lambda x: (jnp.argmax(x), jnp.isfinite(x), -x.max()),
+    lambda x: x.astype(jnp.int32).astype(jnp.float32), lambda x: jnp.sort(jnp.abs(x)), lambda x: jnp.arange(33.0) * x,
+    lambda x: x.astype(jnp.float16) * 2,
+], ids=["network", "looped", "gradient", "bf16 sum", "comparisons", "conversions", "sort", "iota", "f16"])  # fmt: skip
+def test_no_float_arithmetic_is_left_in_the_optimised_hlo(f):
+    x = normal(33)
+    args = (normal(33, 4), normal(6, 33)) if f.__name__ == "loss" else (x,)
+    assert sj.coverage(f, *args).hlo_findings == []
+
+
+def test_the_scan_of_hlo_sees_what_stock_leaves():
+    """Negative control: the same look at the stock program finds its arithmetic."""
+    text = jax.jit(network).lower(normal(33)).compile().as_text()
+    found = float_arithmetic(text)
+    assert any(f.startswith("f32") for f in found) and len(found) > 3
+    text = jax.jit(lambda x: x > 0).lower(normal(33)).compile().as_text()
+    assert float_arithmetic(text) == ["f32 compare"]

@@ -1,0 +1,128 @@
+"""The program builder: any graph of maps, products, reductions and movements computes what NumPy does.
+
+Values are small integers, so that every order of adding gives the same bits and only the wiring is tested.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from samebits._errors import NativeError
+from samebits.native._program import Program
+from samebits.native._run import CompiledProgram
+
+SHAPES = [(), (1,), (3,), (2, 3), (3, 2), (4, 1, 3), (2, 2, 3)]
+
+
+def run(program, outputs, arguments):
+    return CompiledProgram(program.words(outputs), [(v.shape, v.dtype) for v in outputs])(*arguments)
+
+
+@st.composite
+def graphs(draw):
+    """(program, arguments, [(view, array)]): the same random graph natively and in NumPy."""
+    program, rng = Program(), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    pool, arguments = [], []
+    for shape in draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=3)):
+        array = rng.integers(-2, 3, shape).astype(np.float32)
+        pool.append((program.argument("float32", shape), array))
+        arguments.append(array)
+    for _ in range(draw(st.integers(1, 10))):
+        view, array = draw(st.sampled_from(pool))
+        kind = draw(st.sampled_from(["add", "mul", "max", "neg", "const", "dot", "outer", "sum", "move", "flip", "cat", "cumsum"]))
+        if np.abs(array).max(initial=0) > 2**18:
+            continue
+        if kind in ("add", "mul", "max"):
+            same = [(v, a) for v, a in pool if a.shape == array.shape]
+            v, a = draw(st.sampled_from(same))
+            f = {"add": np.add, "mul": np.multiply, "max": np.maximum}[kind]
+            if np.abs(a).max(initial=0) <= 2**4 or kind != "mul":
+                pool.append((program.map(kind, view, v), f(array, a)))
+        elif kind == "neg":
+            pool.append((program.map("neg", view), -array))
+        elif kind == "const":
+            pool.append((program.map("add", view, program.constant(2, "float32")), array + 2))
+        elif kind == "dot" and array.ndim:
+            n = array.ndim
+            out = program.dot(view, view, ([n - 1], [n - 1]), ([], []), "float32")
+            if np.abs(array).max(initial=0) < 2**8:
+                pool.append((out, np.tensordot(array, array, ([n - 1], [n - 1]))))
+        elif kind == "outer" and array.ndim >= 2 and np.abs(array).max(initial=0) < 2**8:
+            out = program.dot(view, view, ([1], [1]), ([0], [0]), "float32")
+            wanted = np.stack([np.tensordot(a, a, ([0], [0])) for a in array])
+            pool.append((out, wanted))
+        elif kind == "sum" and array.ndim:
+            axes = [i for i in range(array.ndim) if draw(st.booleans())] or [0]
+            pool.append((program.reduce("sum", view, axes), array.sum(tuple(axes))))
+        elif kind == "move" and array.ndim:
+            order = draw(st.permutations(range(array.ndim)))
+            pool.append((view.transpose(order), array.transpose(order)))
+        elif kind == "flip" and array.ndim:
+            pool.append((program.reshape(view.reverse([0]), (array.size,)), np.flip(array, 0).reshape(-1)))
+        elif kind == "cat" and array.ndim:
+            strides = (1,) if array.ndim == 1 else None
+            if strides:
+                pieces = [(view, 0, strides), (view, array.size, strides)]
+                pool.append((program.join("float32", (2 * array.size,), pieces), np.concatenate([array, array])))
+        elif kind == "cumsum" and array.ndim:
+            pool.append((program.cumulative("sum", view, array.ndim - 1), np.cumsum(array, -1, dtype=np.float32)))
+    outputs = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=4))
+    return program, arguments, outputs
+
+
+@settings(max_examples=300, deadline=None)
+@given(graphs())
+def test_any_graph_computes_what_numpy_does(graph):
+    program, arguments, outputs = graph
+    for got, (view, wanted) in zip(run(program, [v for v, _ in outputs], arguments), outputs, strict=True):
+        assert got.shape == view.shape
+        np.testing.assert_array_equal(got, wanted.astype(np.float32))
+
+
+def test_equal_nodes_are_one():
+    program = Program()
+    x = program.argument("float32", (4,))
+    assert program.map("add", x, x).node is program.map("add", x, x).node
+
+
+def test_elementwise_nodes_of_one_shape_become_one_map():
+    program = Program()
+    x = program.argument("float32", (4,))
+    y = x
+    for op in ("exp", "tanh", "neg", "abs"):
+        y = program.map(op, y)
+    words = program.words([y])
+    assert words[4] == 1
+
+
+def test_a_product_read_transposed_is_written_transposed():
+    program = Program()
+    a, b = program.argument("float32", (3, 5)), program.argument("float32", (7, 5))
+    out = program.dot(a, b, ([1], [1]), ([], []), "float32").transpose([1, 0])
+    words = program.words([program.map("neg", out)])
+    assert words[4] == 2  # a product and a map; no copy
+    x, y = (np.random.default_rng(0).integers(-3, 4, s).astype(np.float32) for s in ((3, 5), (7, 5)))
+    (got,) = run(program, [program.map("neg", out)], [x, y])
+    np.testing.assert_array_equal(got, -(x @ y.T).T)
+
+
+def test_narrow_floats_are_computed_in_float32():
+    import ml_dtypes
+
+    program = Program()
+    x = program.argument("bfloat16", (3,))
+    (got,) = run(program, [program.map("mul", x, x)], [np.array([1.5, 3, 257], ml_dtypes.bfloat16)])
+    np.testing.assert_array_equal(got, np.array([2.25, 9, 65536], ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("bad", ["rank", "operation", "words"])
+def test_what_cannot_be_is_refused(bad):
+    program = Program()
+    x = program.argument("float32", (2,) * 9)
+    with pytest.raises(NativeError, match=r"axes|no operation|.+"):
+        if bad == "rank":
+            program.map("neg", x.transpose([8, 7, 6, 5, 4, 3, 2, 1, 0]))
+        elif bad == "operation":
+            program.map("frobnicate", x.reshape((512,)))
+        else:
+            CompiledProgram(np.arange(10), [])

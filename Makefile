@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export CMAKE_BUILD_PARALLEL_LEVEL ?= 2
 
-NATIVE := CMakeLists.txt $(shell find native -type f)
+# What an editable install must be repeated for: the libraries, and which packages there are.
+INSTALLED_FROM := CMakeLists.txt $(shell find native -type f) $(shell find src examples -name '__init__.py')
 SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # `make test` builds with warnings as errors; what it has built serves `make demo` too, which must not fail on the
 # warning of a compiler that nobody here has met.
@@ -58,10 +59,10 @@ clean:
 
 INSTALL = $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' --config-settings=cmake.define.SAMEBITS_WERROR
 
-.venv/installed: .venv/tools $(NATIVE)
+.venv/installed: .venv/tools $(INSTALLED_FROM)
 	$(INSTALL)=OFF
 	touch $@
 
-.venv/installed-strictly: .venv/tools $(NATIVE)
+.venv/installed-strictly: .venv/tools $(INSTALLED_FROM)
 	$(INSTALL)=ON
 	touch $@

@@ -19,8 +19,9 @@ struct Axes {
 };
 
 inline const char* dtype_name(int64_t dtype) {
-  static const char* const names[] = {"bool",   "int8",   "int16",   "int32",    "int64",   "uint8", "uint16",
-                                      "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+  static const char* const names[] = {"bool",     "int8",    "int16",  "int32",  "int64",
+                                      "uint8",    "uint16",  "uint32", "uint64", "float16",
+                                      "bfloat16", "float32", "float64"};
   return dtype >= 0 && dtype < SB_DTYPE_COUNT ? names[dtype] : "?";
 }
 

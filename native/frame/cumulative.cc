@@ -51,8 +51,9 @@ class Cumulative {
     for (Value& o : offset) o = Op::template start<Value>();
     for (int64_t i = 0; i < axis.length; i += SB_CHUNK) {
       const int64_t n = axis.length - i < SB_CHUNK ? axis.length - i : SB_CHUNK;
-      block<kStreams>(x + i * axis.in_step, y + i * axis.out_step, axis, in_offsets, out_offsets, n, count,
-                      [&](const Value* t) { memcpy(total, t, sizeof total); }, offset);
+      block<kStreams>(
+          x + i * axis.in_step, y + i * axis.out_step, axis, in_offsets, out_offsets, n, count,
+          [&](const Value* t) { memcpy(total, t, sizeof total); }, offset);
       for (int s = 0; s < kStreams; ++s) offset[s] = Op::join(offset[s], total[s]);
     }
   }
@@ -70,20 +71,22 @@ class Cumulative {
         in_offsets[s] = first * axis.in_step;
         out_offsets[s] = first * axis.out_step;
       }
-      block<kStreams>(x, y, axis, in_offsets, out_offsets, SB_CHUNK, count,
-                      [&](const Value* total) {
-                        for (int s = 0; s < count; ++s) {
-                          offset[s] = carry;
-                          carry = Op::join(carry, total[s]);
-                        }
-                        for (int s = count; s < kStreams; ++s) offset[s] = carry;
-                      },
-                      offset);
+      block<kStreams>(
+          x, y, axis, in_offsets, out_offsets, SB_CHUNK, count,
+          [&](const Value* total) {
+            for (int s = 0; s < count; ++s) {
+              offset[s] = carry;
+              carry = Op::join(carry, total[s]);
+            }
+            for (int s = count; s < kStreams; ++s) offset[s] = carry;
+          },
+          offset);
     }
     const int64_t first = whole * SB_CHUNK, zero[1] = {0};
     if (first < axis.length) {
-      block<1>(x + first * axis.in_step, y + first * axis.out_step, axis, zero, zero, axis.length - first, 1,
-               [](const Value*) {}, &carry);
+      block<1>(
+          x + first * axis.in_step, y + first * axis.out_step, axis, zero, zero, axis.length - first, 1,
+          [](const Value*) {}, &carry);
     }
   }
 
@@ -165,9 +168,10 @@ int check(const sb_cumulative_desc& d, const void* in, const void* out) {
                 (long long)d.op);
   }
   if (!find(d.op, d.dtype)) {
-    return fail("sb_cumulative: dtype %lld (%s) has no rule; convert to float16, bfloat16, float32, float64, int32 "
-                "or int64 first",
-                (long long)d.dtype, dtype_name(d.dtype));
+    return fail(
+        "sb_cumulative: dtype %lld (%s) has no rule; convert to float16, bfloat16, float32, float64, int32 "
+        "or int64 first",
+        (long long)d.dtype, dtype_name(d.dtype));
   }
   if (d.reverse != 0 && d.reverse != 1) {
     return fail("sb_cumulative: reverse is %lld; give 0 or 1", (long long)d.reverse);

@@ -23,6 +23,14 @@ constexpr int64_t kRowBlock = 504;
 // rows.
 constexpr int64_t kPackedA = int64_t{1} << 22;
 
+// Bytes of b that a core's own caches are taken to hold, and of a row from which on a page holds few of them:
+// beyond both, b is read row by row (see kernels/inner/dot_stream.h). Below, tiles keep their sums in
+// registers.
+constexpr int64_t kNear = 1 << 20, kLongRow = 1 << 10;
+
+// Columns of a block that is read row by row: a row's piece is two pages of f32, and its sums stay in L1.
+constexpr int64_t kStreamCols = 2048;
+
 // Tiles whose results are buffered before they go to a strided or narrow output: the buffer stays in L1.
 constexpr int64_t kBufferedTiles = 4;
 
@@ -100,6 +108,9 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product) : kernels
 
   fused_ = p_.rows <= kernels.fused_rows && p_.b_k == 1 && (narrow || p_.b_col != 1);
 
+  stream_ = !narrow && !fused_ && p_.b_col == 1 && p_.rows <= kDotStreamRows && p_.cols * item_ >= kLongRow &&
+            p_.k * p_.cols * item_ > kNear;
+
   // Few rows take wide panels, so that enough chains run.
   const int64_t vectors = ceil_div(p_.cols, lanes_);
   for (int v = 1; v <= kDotVectors && v <= vectors; ++v) {
@@ -116,10 +127,11 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product) : kernels
   // reads them.
   pack_a_ = narrow || (p_.rows > 1 && !one_panel && (p_.a_row != 1 || p_.rows > kRowBlock));
   if (fused_) pack_a_ = narrow || p_.a_k != 1;
+  if (stream_) pack_a_ = false;
 
   // One tile reads b once: k runs to its end unless the panel goes through a buffer, one chunk at a time.
   split_ = one_tile ? (pack_b_ ? 0 : 62) : kBlockLevels;
-  if (fused_) split_ = 62;
+  if (fused_ || stream_) split_ = 62;
   block_k_ = split_ == 62 ? std::max<int64_t>(p_.k, 1) : int64_t{SB_CHUNK} << split_;
   row_block_ = p_.rows;
   if (pack_a_) row_block_ = std::min(row_block_, std::max(max_rows_, kPackedA / std::max<int64_t>(p_.k, 1)));
@@ -133,11 +145,12 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product) : kernels
     at += aligned(bytes);
     return here;
   };
-  low_at_ = place(tile_bytes * std::min(levels, split_));
+  low_at_ = place(stream_ ? (levels + 1) * p_.rows * std::min(kStreamCols, vectors * lanes_) * item_
+                          : tile_bytes * std::min(levels, split_));
   const int64_t high_levels = std::max(0, levels - split_);
   high_tile_ = max_rows_ * width;
   high_at_ = place(high_levels * (row_block_ + max_rows_) * width * item_);
-  result_at_ = direct_out_ ? 0 : place(kBufferedTiles * tile_bytes);
+  result_at_ = direct_out_ ? 0 : place(stream_ ? p_.rows * kStreamCols * item_ : kBufferedTiles * tile_bytes);
   b_at_ = pack_b_ && !fused_ ? place(std::min(block_k_, p_.k) * width * item_) : 0;
   a_at_ = pack_a_ ? place(row_block_ * p_.k * item_) : 0;
   scratch_ = at;
@@ -160,6 +173,8 @@ void DotPlan::run(const void* a_, const void* b_, void* out_) const {
   char* scratch = scratch_ <= kStack ? stack : scratch_of_thread.get(scratch_);
   if (fused_) {
     run_fused(a, b, out, scratch);
+  } else if (stream_) {
+    run_stream(a, b, out, scratch);
   } else {
     for (int64_t row = 0; row < p_.rows; row += row_block_) {
       const int64_t rows = std::min(row_block_, p_.rows - row);
@@ -286,6 +301,27 @@ void DotPlan::run_fused(const char* a, const char* b, char* out, char* scratch) 
     fused(t);
     kernels_.unpack[p_.out](
         {t.out, step, p_.rows, t.cols, out + col * p_.out_col * out_item_, p_.out_row, p_.out_col});
+  }
+}
+
+void DotPlan::run_stream(const char* a, const char* b, char* out, char* scratch) const {
+  DotTile t = {};
+  t.a = a;
+  t.a_row = p_.a_row;
+  t.a_k = p_.a_k;
+  t.b_k = p_.b_k;
+  t.k = p_.k;
+  t.last = true;
+  t.low = scratch + low_at_;
+  for (int64_t col = 0; col < p_.cols; col += kStreamCols) {
+    char* to = out + col * p_.out_col * out_item_;
+    t.cols = std::min(kStreamCols, p_.cols - col);
+    t.b = b + col * in_item_;
+    t.out = direct_out_ ? to : scratch + result_at_;
+    t.out_row = direct_out_ ? p_.out_row : kStreamCols;
+    kernels_.stream[wide_][p_.rows - 1](t);
+    if (!direct_out_)
+      kernels_.unpack[p_.out]({t.out, kStreamCols, p_.rows, t.cols, to, p_.out_row, p_.out_col});
   }
 }
 

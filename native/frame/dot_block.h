@@ -30,13 +30,14 @@ class DotPlan {
              int64_t vector0, int64_t vectors) const;
   int next_panel(int64_t vectors) const;  // vectors of the next panel when so many are left
   void run_fused(const char* a, const char* b, char* out, char* scratch) const;
+  void run_stream(const char* a, const char* b, char* out, char* scratch) const;
 
   const DotKernels& kernels_;
   const DotProduct p_;
   int lanes_, item_, in_item_,
       out_item_;  // lanes of an accumulator vector; bytes of accumulator, input, result
   int wide_;      // 1: accumulates in f64
-  bool fused_, pack_a_, pack_b_, direct_out_;
+  bool fused_, stream_, pack_a_, pack_b_, direct_out_;
   int split_;  // log2 of the chunks in a block of k
   int64_t chunks_, block_k_;
   int widest_ = 1, panel_vectors_;  // the widest panel's vectors: allowed, used

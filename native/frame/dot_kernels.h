@@ -51,7 +51,7 @@ struct DotUnpack {
 };
 using DotUnpackFn = void (*)(const DotUnpack&);
 
-constexpr int kDotVectors = 8, kDotRows = 16, kDotFusedRows = 8;
+constexpr int kDotVectors = 8, kDotRows = 16, kDotFusedRows = 8, kDotStreamRows = 4;
 enum DotType { kDotF16, kDotBF16, kDotF32, kDotF64, kDotTypes };
 
 struct DotKernels {
@@ -59,7 +59,8 @@ struct DotKernels {
   int rows[kDotVectors];  // the tallest tile by vectors - 1; 0: none
   int fused_rows;
   DotTileFn tile[2][2][kDotVectors]
-                [kDotRows];  // accumulator, whether a's rows lie apart, vectors - 1, rows - 1
+                [kDotRows];             // accumulator, whether a's rows lie apart, vectors - 1, rows - 1
+  DotTileFn stream[2][kDotStreamRows];  // accumulator, rows - 1
   DotTileFn fused[kDotTypes][kDotFusedRows];  // input type, rows - 1
   DotPackFn pack[kDotTypes];                  // input type
   DotUnpackFn unpack[kDotTypes];              // result type

@@ -6,8 +6,6 @@
 //   gather   neither: 16 outputs at a time, a chunk of each is copied together and is then a row.
 // A unit's partial over any aligned range of chunks is a subtree of the binary counter, so units
 // split over threads, and so do long units: the partials join along the same tree.
-#include "frame/reduce_kernels.h"
-
 #include <string.h>
 
 #include <memory>
@@ -19,6 +17,7 @@
 #include "frame/kernels.h"
 #include "frame/ops.h"
 #include "frame/parallel.h"
+#include "frame/reduce_kernels.h"
 
 namespace sb {
 namespace {
@@ -33,6 +32,9 @@ constexpr int64_t kRowBatch = 64;
 constexpr int64_t kGatherRows = 16;
 // Distance of the gathered rows: a power of two would put all of them into the same cache sets.
 constexpr int64_t kGatherPitch = kMaxChunk + 8;
+
+// Vectors of columns that a split over threads leaves together: a few cache lines of each row.
+constexpr int64_t kLeastVectors = 8;
 
 const char* const kOpNames[] = {"sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "accumulate"};
 
@@ -49,7 +51,10 @@ class Counter {
     return levels * partial;
   }
   Counter(const Reduction& kernel, int64_t accumulators, char* memory)
-      : kernel_(kernel), accumulators_(accumulators), size_(accumulators * kernel.accumulator), hand_(memory) {}
+      : kernel_(kernel),
+        accumulators_(accumulators),
+        size_(accumulators * kernel.accumulator),
+        hand_(memory) {}
 
   // Straight into its place on the stack where nothing has to be joined.
   char* leaf() { return count_ & 1 ? hand_ : slot(0); }
@@ -122,11 +127,7 @@ class Reducing {
       outer_.rank = last;
       inner_ = kept_.shape[last];
       outer_.count = kept_.count / inner_;
-      const int64_t wide_block = kernel.wide;
-      wide_blocks_ = inner_ / wide_block;
-      blocks_ = wide_blocks_ + (inner_ % wide_block + kernel.width - 1) / kernel.width;
-      units_ = outer_.count * blocks_;
-      accumulators_ = kernel.lanes * wide_block;
+      split_columns((inner_ + kernel.wide - 1) / kernel.wide);
     } else {
       layout_ = Layout::kGather;
       units_ = (kept_.count + kGatherRows - 1) / kGatherRows;
@@ -147,7 +148,12 @@ class Reducing {
       tasks = threads == 1 ? 1 : threads * kTasksPerThread;
       if (work / kTaskElements < tasks) tasks = static_cast<int64_t>(work / kTaskElements);
     }
-    // Too few units: the long ones split into aligned groups of 2^j chunks.
+    // Too few units: long ones split into aligned groups of 2^j chunks, wide ones into fewer columns.
+    if (layout_ == Layout::kColumns && units_ < tasks && units_ * chunks_ < 2 * tasks) {
+      const int64_t most = inner_ / (kLeastVectors * kernel_.width),
+                    wish = (tasks + outer_.count - 1) / outer_.count;
+      if (most > blocks_) split_columns(wish < most ? wish : most);
+    }
     if (units_ < tasks) {
       int64_t group = 1;
       while (group * (tasks / units_) < chunks_) group *= 2;
@@ -159,6 +165,14 @@ class Reducing {
 
  private:
   static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; }
+  static int64_t up(int64_t n, int64_t width) { return (n + width - 1) / width * width; }
+
+  void split_columns(int64_t blocks) {
+    block_ = up((inner_ + blocks - 1) / blocks, kernel_.width);
+    blocks_ = (inner_ + block_ - 1) / block_;
+    units_ = outer_.count * blocks_;
+    accumulators_ = kernel_.lanes * block_;
+  }
 
   // What one task needs besides the stack: the counter, then the gathered rows.
   int64_t scratch_bytes(int64_t chunks) const {
@@ -238,18 +252,15 @@ class Reducing {
   }
 
   struct Columns {
-    int64_t first, count, block, offset;  // first output, outputs, lanes' distance, of the input
+    int64_t first, count, offset;  // the first output, how many, and where the first lies in the input
   };
   Columns columns_of(int64_t unit) const {
-    const int64_t o = unit / blocks_, b = unit % blocks_, wide_block = kernel_.wide;
+    const int64_t o = unit / blocks_, begin = unit % blocks_ * block_;
     Columns c;
     offsets_of(outer_, o, 1, &c.offset);
-    c.first = b < wide_blocks_ ? b * wide_block
-                               : wide_blocks_ * wide_block + (b - wide_blocks_) * kernel_.width;
-    c.block = b < wide_blocks_ ? wide_block : kernel_.width;
-    c.count = inner_ - c.first < c.block ? inner_ - c.first : c.block;
-    c.offset += c.first;
-    c.first += o * inner_;
+    c.offset += begin;
+    c.first = o * inner_ + begin;
+    c.count = inner_ - begin < block_ ? inner_ - begin : block_;
     return c;
   }
   int64_t gather_count(int64_t unit) const {
@@ -263,7 +274,8 @@ class Reducing {
     const bool columns = layout_ == Layout::kColumns;
     const Columns c = columns ? columns_of(unit) : Columns{};
     const int64_t row_count = columns ? 0 : gather_count(unit);
-    const int64_t used = kernel_.lanes * (columns ? c.block : row_count);
+    const int64_t block = up(c.count, kernel_.width ? kernel_.width : 1);
+    const int64_t used = kernel_.lanes * (columns ? block : row_count);
     int64_t offsets[kGatherRows];
     if (!columns) offsets_of(kept_, unit * kGatherRows, row_count, offsets);
     Counter counter(kernel_, used, memory);
@@ -278,7 +290,7 @@ class Reducing {
         offsets_of(red_, begin, count, terms);
       }
       if (columns) {
-        kernel_.columns(in_ + (base + c.offset) * size_, terms, count, c.count, c.block, counter.leaf());
+        kernel_.columns(in_ + (base + c.offset) * size_, terms, count, c.count, block, counter.leaf());
       } else {
         copy_rows(in_ + base * size_, offsets, row_count, terms, count, gathered);
         for (int64_t r = 0; r < row_count; ++r) {
@@ -294,7 +306,7 @@ class Reducing {
   void finish(int64_t unit, const char* partial) const {
     if (layout_ == Layout::kColumns) {
       const Columns c = columns_of(unit);
-      kernel_.fold(partial, c.block, c.count, out_ + c.first * out_size_, wide_);
+      kernel_.fold(partial, up(c.count, kernel_.width), c.count, out_ + c.first * out_size_, wide_);
       return;
     }
     const int64_t count = layout_ == Layout::kRows ? 1 : gather_count(unit);
@@ -336,23 +348,22 @@ class Reducing {
   Axes kept_, red_;
   int64_t n_, chunks_;
   Layout layout_;
-  int64_t units_, accumulators_ = 0;  // accumulators of a unit's partial, at most
-  Axes outer_;                        // columns: the kept axes but the last, which is inner_ long
-  int64_t inner_ = 0, wide_blocks_ = 0, blocks_ = 0;
-  bool rows_outside_ = false;  // gather: which loop is inside
+  int64_t units_, accumulators_ = 0;            // accumulators of a unit's partial, at most
+  Axes outer_;                                  // columns: the kept axes but the last, which is inner_ long
+  int64_t inner_ = 0, blocks_ = 0, block_ = 0;  // in blocks_ blocks of up to block_
+  bool rows_outside_ = false;                   // gather: which loop is inside
 };
 
 int check(const sb_reduce_desc& d, const Kernels& k, const void* in, const void* out) {
   if (d.op < 0 || d.op >= SB_REDUCE_COUNT) {
-    return fail("sb_reduce: operation %lld does not exist; give one of sb_reduce_op, 0 to %d", (long long)d.op,
-                SB_REDUCE_COUNT - 1);
+    return fail("sb_reduce: operation %lld does not exist; give one of sb_reduce_op, 0 to %d",
+                (long long)d.op, SB_REDUCE_COUNT - 1);
   }
   const char* op = kOpNames[d.op];
   if (d.dtype < 0 || d.dtype >= SB_DTYPE_COUNT || !k.reduce->table[d.op][d.dtype].rows) {
     const bool logic = d.op == SB_ANY || d.op == SB_ALL;
     return fail("sb_reduce: %s of dtype %lld (%s) has no rule; convert to %s first", op, (long long)d.dtype,
-                dtype_name(d.dtype),
-                logic ? "bool" : "float16, bfloat16, float32, float64, int32 or int64");
+                dtype_name(d.dtype), logic ? "bool" : "float16, bfloat16, float32, float64, int32 or int64");
   }
   const bool narrow = d.dtype == SB_F16 || d.dtype == SB_BF16;
   const bool right = is_arg(d.op) ? d.out_dtype == SB_I32 || d.out_dtype == SB_I64

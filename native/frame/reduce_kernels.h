@@ -26,17 +26,17 @@ struct ArgBest {
 constexpr int kMaxChunk = SB_CHUNK > 256 ? SB_CHUNK : 256;
 
 struct Reduction {
-  int chunk;            // terms in a chunk: SB_CHUNK, or any power of two where a leaf is one term
-  int lanes;            // accumulators for each output in a partial: SB_LANES, or 1
-  int accumulator;      // bytes of one accumulator
-  int width;            // columns in one vector; 0: `columns` is not there
-  int wide;             // columns in the wide form of `columns`
+  int chunk;        // terms in a chunk: SB_CHUNK, or any power of two where a leaf is one term
+  int lanes;        // accumulators for each output in a partial: SB_LANES, or 1
+  int accumulator;  // bytes of one accumulator
+  int width;        // columns in one vector; 0: `columns` is not there
+  int wide;         // columns that `columns` takes at most, a multiple of width
   // out[r] = the reduction of n contiguous items from x + offsets[r], for r < rows.
   void (*rows)(const void* x, const int64_t* offsets, int64_t n, int64_t rows, void* out, bool wide);
   // partial[lanes] of n contiguous items; the first of them has flattened index `first`.
   void (*chunks)(const void* x, int64_t n, int64_t first, void* partial);
-  // partial[lanes][block] of n <= chunk rows of `count` adjacent columns, row i at offsets[i].
-  // block is `wide` with count the same, or `width` with count <= width.
+  // partial[lanes][block] of n <= chunk rows of `count` adjacent columns, row i at offsets[i];
+  // block is count rounded up to a multiple of width.
   void (*columns)(const void* x, const int64_t* offsets, int64_t n, int64_t count, int64_t block,
                   void* partial);
   // out[i] = a[i] op b[i], a the earlier one; out may be a or b.

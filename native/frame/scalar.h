@@ -27,12 +27,8 @@ template <class T>
 SB_SCALAR T canonical(T x) {  // clause NUM-2: any NaN result is the one positive quiet NaN
   return x;
 }
-SB_SCALAR float canonical(float x) {
-  return x != x ? bit_cast<float>(uint32_t{0x7fc00000}) : x;
-}
-SB_SCALAR double canonical(double x) {
-  return x != x ? bit_cast<double>(uint64_t{0x7ff8000000000000}) : x;
-}
+SB_SCALAR float canonical(float x) { return x != x ? bit_cast<float>(uint32_t{0x7fc00000}) : x; }
+SB_SCALAR double canonical(double x) { return x != x ? bit_cast<double>(uint64_t{0x7ff8000000000000}) : x; }
 
 SB_SCALAR float widen_bf16(uint16_t h) { return bit_cast<float>(uint32_t{h} << 16); }
 
@@ -62,12 +58,12 @@ SB_SCALAR uint16_t narrow_f16(float x) {
 // Item: as stored. Value: what is computed with (signed integers; sums go through unsigned).
 template <int dtype>
 struct Scalar;
-#define SB_SCALAR_PLAIN(dtype, type)                             \
-  template <>                                                    \
-  struct Scalar<dtype> {                                         \
-    using Item = type;                                           \
-    using Value = type;                                          \
-    SB_SCALAR Value read(Item x) { return x; }                   \
+#define SB_SCALAR_PLAIN(dtype, type)                       \
+  template <>                                              \
+  struct Scalar<dtype> {                                   \
+    using Item = type;                                     \
+    using Value = type;                                    \
+    SB_SCALAR Value read(Item x) { return x; }             \
     SB_SCALAR Item write(Value x) { return canonical(x); } \
   };
 SB_SCALAR_PLAIN(SB_F32, float)

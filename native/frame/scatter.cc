@@ -78,9 +78,10 @@ int check(const sb_scatter_desc& d, const void* in, const void* index, const voi
                 (long long)d.op);
   }
   if (!find(d)) {
-    return fail("sb_scatter: dtype %lld (%s) has no rule; convert to float16, bfloat16, float32, float64, int32 "
-                "or int64 first",
-                (long long)d.dtype, dtype_name(d.dtype));
+    return fail(
+        "sb_scatter: dtype %lld (%s) has no rule; convert to float16, bfloat16, float32, float64, int32 "
+        "or int64 first",
+        (long long)d.dtype, dtype_name(d.dtype));
   }
   if (d.index_dtype != SB_I32 && d.index_dtype != SB_I64) {
     return fail("sb_scatter: indices of dtype %lld (%s); convert them to int32 or int64",

@@ -131,7 +131,10 @@ T smaller(T a, T b) {
 }
 template <class T>
 T apply(int64_t op, T a, T b) {
-  return op == SB_SUM ? add(a, b) : op == SB_PROD ? multiply(a, b) : op == SB_MAX ? larger(a, b) : smaller(a, b);
+  return op == SB_SUM    ? add(a, b)
+         : op == SB_PROD ? multiply(a, b)
+         : op == SB_MAX  ? larger(a, b)
+                         : smaller(a, b);
 }
 template <class T>
 T lowest() {
@@ -266,7 +269,8 @@ template <class T>
 void cumulative(const sb_cumulative_desc& d, const void* in, void* out) {
   const int64_t rows = count(d.rank, d.shape);
   for (int64_t r = 0; r < rows; ++r) {
-    const int64_t from = offset(d.rank, d.shape, d.in_stride, r), to = offset(d.rank, d.shape, d.out_stride, r);
+    const int64_t from = offset(d.rank, d.shape, d.in_stride, r),
+                  to = offset(d.rank, d.shape, d.out_stride, r);
     T done = neutral<T>(d.op), local = done;
     for (int64_t i = 0; i < d.length; ++i) {
       if (i % SB_CHUNK == 0 && i) {
@@ -315,9 +319,9 @@ SB_API int32_t sb_ref_cumulative(const sb_cumulative_desc* d, const void* in, vo
   with_type(d->dtype, [&](auto type) { cumulative<decltype(type)>(*d, in, out); });
   return 0;
 }
-SB_API int32_t sb_ref_scatter(const sb_scatter_desc* d, const void* in, const void* index, const void* updates,
-                              void* out, const sb_executor*) {
-  const int64_t size = d->dtype == SB_F16 || d->dtype == SB_BF16   ? 2
+SB_API int32_t sb_ref_scatter(const sb_scatter_desc* d, const void* in, const void* index,
+                              const void* updates, void* out, const sb_executor*) {
+  const int64_t size = d->dtype == SB_F16 || d->dtype == SB_BF16  ? 2
                        : d->dtype == SB_F32 || d->dtype == SB_I32 ? 4
                                                                   : 8;
   if (d->length) memcpy(out, in, static_cast<size_t>(d->length * size));

@@ -1,9 +1,11 @@
 """One child process per instruction set and number of threads, and the comparison of all of them with the reference."""
 
+import importlib.util
 import os
 import pickle
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import ml_dtypes
@@ -45,6 +47,43 @@ class Child:
         self.process.stdin.close()
         self.process.wait(timeout=10)
         self.process.stdout.close()
+
+
+@pytest.fixture
+def new_child():
+    """new_child(isa, threads, library): a process of its own, ended with the test."""
+    started = []
+
+    def start(isa, threads, library=None):
+        started.append(Child(isa, threads, library))
+        return started[-1]
+
+    yield start
+    for child in started:
+        child.close()
+
+
+@pytest.fixture
+def host_mode():
+    """with host_mode(): this thread flushes subnormals."""
+    spec = importlib.util.spec_from_file_location("contract_child", CHILD)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    mode = module.HostMode()
+
+    @contextmanager
+    def flushing():
+        usual = mode.read()
+        mode.write(usual | module.FTZ_DAZ)
+        try:
+            yield
+            assert mode.read() == usual | module.FTZ_DAZ
+        finally:
+            mode.write(usual)
+
+    return flushing
 
 
 @pytest.fixture(scope="session")

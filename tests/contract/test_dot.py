@@ -32,7 +32,8 @@ def test_larger_sizes(agree, numbers, m, n, k, dtype):
 
 @pytest.mark.parametrize("shapes", [((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((5, 2, 3), (3, 4)),
                                     ((2, 1, 2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4)), ((0, 2, 3), (3, 4)),
-                                    ((2, 3, 1, 4), (2, 1, 4, 3)), ((1, 0), (0, 2)), ((4, 1, 7), (4, 7, 1))])  # fmt: skip
+                                    ((2, 3, 1, 4), (2, 1, 4, 3)), ((1, 0), (0, 2)),
+                                    ((4, 1, 7), (4, 7, 1))])  # fmt: skip
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_batch_axes(agree, numbers, shapes, dtype):
     a, b = (numbers(i, s, dtype) for i, s in enumerate(shapes))

@@ -21,7 +21,7 @@ def test_signature_and_keywords_are_kept():
         return {"out": x * scale}
 
     g = sj.invariant(f)
-    assert g.__name__ == "f" and g.__doc__ == "Doc."
+    assert (g.__name__, g.__doc__) == ("f", "Doc.")
     assert float(g(jnp.float32(3))["out"]) == 6.0
     assert float(g(jnp.float32(3), scale=3.0)["out"]) == 9.0
 
@@ -31,8 +31,6 @@ def test_a_model_with_functions_inside_is_an_argument():
     f = sj.invariant(lambda net, x: net(x))
     x = normal(3)
     assert bits(f(net, x)) == bits(sj.invariant(net)(x))
-    g = jax.grad(lambda net, x: f(net, x).sum(), allow_int=True)
-    assert g is not None
     grads = eqx.filter_grad(lambda net: f(net, x).sum())(net)
     assert np.all(np.isfinite(grads.layers[0].weight))
 
@@ -65,7 +63,8 @@ def test_a_second_call_traces_nothing():
     for _ in range(3):
         g(normal(4), jnp.tanh)
         jax.jit(lambda x: g(x, jnp.tanh))(normal(4))
-    assert traced == [(4,)] * len(traced) and len(traced) <= 2
+    assert traced == [(4,)] * len(traced)
+    assert len(traced) <= 2
     before = len(traced)
     g(normal(4), jnp.tanh)
     assert len(traced) == before
@@ -100,7 +99,9 @@ def test_key_arrays_pass():
 def test_outputs_that_are_inputs_constants_or_shared():
     f = sj.invariant(lambda x: (x, jnp.float32(3), x + 1, x + 1, x.T, 2, None))
     out = f(normal(2, 3))
-    assert len(out) == 7 and out[-1] is None and out[4].shape == (3, 2)
+    assert len(out) == 7
+    assert out[-1] is None
+    assert out[4].shape == (3, 2)
     np.testing.assert_array_equal(out[4], normal(2, 3).T)
 
 
@@ -130,8 +131,10 @@ def test_what_has_no_rule_is_refused_before_anything_runs(name):
         sj.invariant(f)(normal(9))
     jax.effects_barrier()
     assert not ran
-    assert __file__ in str(refusal.value) and "way out:" in str(refusal.value)
-    assert isinstance(refusal.value, NotImplementedError) and refusal.value.primitive
+    assert __file__ in str(refusal.value)
+    assert "way out:" in str(refusal.value)
+    assert isinstance(refusal.value, NotImplementedError)
+    assert refusal.value.primitive
 
 
 def test_a_refusal_inside_control_flow():
@@ -185,6 +188,7 @@ def test_donation_and_static_arguments():
 
 def test_export_and_back():
     f = jax.jit(sj.invariant(network))
-    exported = jax.export.export(f, disabled_checks=[jax.export.DisabledSafetyCheck.custom_call("samebits_program")])(normal(33))
+    ours = jax.export.DisabledSafetyCheck.custom_call("samebits_program")
+    exported = jax.export.export(f, disabled_checks=[ours])(normal(33))
     again = jax.export.deserialize(exported.serialize())
     assert bits(again.call(normal(33))) == bits(f(normal(33)))

@@ -29,7 +29,11 @@ def graphs(draw):
         arguments.append(array)
     for _ in range(draw(st.integers(1, 10))):
         view, array = draw(st.sampled_from(pool))
-        kind = draw(st.sampled_from(["add", "mul", "max", "neg", "const", "dot", "outer", "sum", "move", "flip", "cat", "cumsum"]))
+        kind = draw(
+            st.sampled_from(
+                ["add", "mul", "max", "neg", "const", "dot", "outer", "sum", "move", "flip", "cat", "cumsum"]
+            )
+        )
         if np.abs(array).max(initial=0) > 2**18:
             continue
         if kind in ("add", "mul", "max"):
@@ -115,14 +119,12 @@ def test_narrow_floats_are_computed_in_float32():
     np.testing.assert_array_equal(got, np.array([2.25, 9, 65536], ml_dtypes.bfloat16))
 
 
-@pytest.mark.parametrize("bad", ["rank", "operation", "words"])
-def test_what_cannot_be_is_refused(bad):
+def test_what_cannot_be_is_refused():
     program = Program()
     x = program.argument("float32", (2,) * 9)
-    with pytest.raises(NativeError, match=r"axes|no operation|.+"):
-        if bad == "rank":
-            program.map("neg", x.transpose([8, 7, 6, 5, 4, 3, 2, 1, 0]))
-        elif bad == "operation":
-            program.map("frobnicate", x.reshape((512,)))
-        else:
-            CompiledProgram(np.arange(10), [])
+    with pytest.raises(NativeError, match="at most 8 axes"):
+        program.map("neg", x.transpose([8, 7, 6, 5, 4, 3, 2, 1, 0]))
+    with pytest.raises(NativeError, match="no operation 'frobnicate'"):
+        program.map("frobnicate", program.reshape(x, (512,)))
+    with pytest.raises(NativeError, match=r".+"):
+        CompiledProgram(np.arange(10), [])

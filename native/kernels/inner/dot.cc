@@ -1,6 +1,7 @@
 // The table of the dot's tiles for one instruction set.
 #include "frame/dot_kernels.h"
 #include "kernels/inner/dot_pack.h"
+#include "kernels/inner/dot_stream.h"
 #include "kernels/inner/dot_tile.h"
 
 // clang-format off
@@ -26,6 +27,11 @@ void fill_widths(DotTileFn (*table)[kDotRows]) {
   fill_tiles<T, kApart, NV>(table[NV - 1]);
   if constexpr (NV < kDotVectors) fill_widths<T, kApart, NV + 1>(table);
 }
+template <class T, int MR = 1>
+void fill_stream(DotTileFn* table) {
+  table[MR - 1] = stream<T, MR>;
+  if constexpr (MR < kDotStreamRows) fill_stream<T, MR + 1>(table);
+}
 template <class In, int MR = 1>
 void fill_fused(DotTileFn* table) {
   table[MR - 1] = fused<In, MR>;
@@ -42,6 +48,8 @@ DotKernels make() {
   fill_widths<float, true>(t.tile[0][1]);
   fill_widths<double, false>(t.tile[1][0]);
   fill_widths<double, true>(t.tile[1][1]);
+  fill_stream<float>(t.stream[0]);
+  fill_stream<double>(t.stream[1]);
   fill_fused<F16>(t.fused[kDotF16]);
   fill_fused<BF16>(t.fused[kDotBF16]);
   fill_fused<float>(t.fused[kDotF32]);

@@ -112,8 +112,9 @@ void tile(const DotTile& t) {
   }
 }
 
-// Few rows against a b that is contiguous in k: blocks of lanes x lanes are transposed in registers and used at once,
-// so that b is read once and no panel written. kGroups vectors of columns run side by side, for more chains in flight.
+// Few rows against a b that is contiguous in k: blocks of lanes x lanes are transposed in registers and used
+// at once, so that b is read once and no panel written. kGroups vectors of columns run side by side, for more
+// chains in flight.
 template <class In, int MR, int kGroups>
 SB_INLINE void fused_columns(const DotTile& t, int64_t column, int cols) {
   using T = acc<In>;

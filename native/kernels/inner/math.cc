@@ -58,7 +58,8 @@ void pow(const void* a, const void* b, void* y, int64_t n) {
   }
 }
 
-MathKernels make_table() {
+// A constant: asking for the table of an instruction set that this CPU lacks must run none of its code.
+constexpr MathKernels make_table() {
   MathKernels t = {};
 #define SB_UNARY(op, F)                   \
   t.unary_f32[kOp_##op] = unary<F, f32h>; \
@@ -83,7 +84,7 @@ MathKernels make_table() {
 }  // namespace
 
 const MathKernels* math_kernels() {
-  static const MathKernels table = make_table();
+  static constexpr MathKernels table = make_table();
   return &table;
 }
 

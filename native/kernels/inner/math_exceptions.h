@@ -8,6 +8,7 @@
 
 #include "kernels/inner/math_exp.h"
 #include "kernels/inner/math_log.h"
+#include "kernels/inner/math_trig.h"
 
 namespace sb {
 namespace SB_ISA {
@@ -64,6 +65,19 @@ SB_INLINE f64v corrected<Log1p>(f32h x, f64v y) {
       {0x35400003, 0x353fffff}, {0x3710001b, 0x370ffff3}, {0x3efd81ad, 0x3ecdeee1},
       {0x41078feb, 0x400fe5e7}, {0x65d890d3, 0x4254d1f9}, {0x6f31a8ec, 0x42845a89},
       {0xb53ffffd, 0xb5400001}, {0xb70fffe5, 0xb710000d}, {0xbb0ec8c4, 0xbb0ef0a5},
+  };
+  return without(list, x, y);
+}
+template <>
+SB_INLINE f64v corrected<Sin>(f32h x, f64v y) {
+  static constexpr Exception list[] = {{0x46199998, 0xbeb1fa5d}, {0xc6199998, 0x3eb1fa5d}};
+  return without(list, x, y);
+}
+template <>
+SB_INLINE f64v corrected<Cos>(f32h x, f64v y) {
+  static constexpr Exception list[] = {
+      {0x5f18b878, 0x3f7f14bb}, {0x6115cb11, 0x3f78142f}, {0x7908cd73, 0x3f798bb5},
+      {0xdf18b878, 0x3f7f14bb}, {0xe115cb11, 0x3f78142f}, {0xf908cd73, 0x3f798bb5},
   };
   return without(list, x, y);
 }

@@ -68,8 +68,16 @@ void arg_fold(const void* partial, int64_t, int64_t count, void* out, bool wide)
 
 template <int dtype, bool largest>
 constexpr Reduction arg_reduction() {
-  return {SB_CHUNK, 1, sizeof(ArgBest), 0, 0, arg_rows<dtype, largest>, arg_chunks<dtype, largest>, nullptr,
-          arg_join<largest>, arg_fold};
+  return {SB_CHUNK,
+          1,
+          sizeof(ArgBest),
+          0,
+          0,
+          arg_rows<dtype, largest>,
+          arg_chunks<dtype, largest>,
+          nullptr,
+          arg_join<largest>,
+          arg_fold};
 }
 
 }  // namespace

@@ -11,8 +11,12 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-constexpr int kOrderedChunk = 256;
-constexpr int kOrderedVectors = 4;
+constexpr int kOrderedChunk = 256, kOrderedLevels = 9;
+// Rows joined in registers before the stack is touched: 8 streams of rows.
+constexpr int kRowsAtOnce = 8;
+// Bytes of accumulators in a row of columns: the stack of the counter, 9 of these, stays on the thread's
+// stack and in L2.
+constexpr int kOrderedBytes = 8192;
 
 // The counter over registers or single accumulators: push(x, i, level) adds the subtree of 2^level
 // rows that starts at row i.
@@ -72,27 +76,44 @@ void ordered_chunks(const void* x, int64_t n, int64_t, void* partial) {
   *static_cast<typename R::A*>(partial) = ordered_row<R>(static_cast<const typename R::Item*>(x), n);
 }
 
-// Four rows at a time, so that three of four joins stay in registers.
-template <class R, int vectors, bool masked>
+// The stack of the counter for a row of columns; level l starts at l * block.
+template <class R, bool masked>
 SB_INLINE void ordered_block(const typename R::Item* x, const int64_t* offsets, int64_t n, int count,
-                             typename R::A* partial) {
+                             int columns, int64_t block, typename R::A* stack, typename R::A* partial) {
   using V = typename R::V;
-  const auto term = [&](int64_t i, int v) {
-    const typename R::Item* p = x + offsets[i];
-    return masked ? R::load(p, count) : R::load(p + v * R::kWidth);
-  };
-  Counter<R, V, 9> counter[vectors];
   int64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    for (int v = 0; v < vectors; ++v) {
-      const V first = R::join(term(i, v), term(i + 1, v)), second = R::join(term(i + 2, v), term(i + 3, v));
-      counter[v].push(R::join(first, second), i, 2);
+  for (; i + kRowsAtOnce <= n; i += kRowsAtOnce) {
+    const typename R::Item* row[kRowsAtOnce];
+    for (int r = 0; r < kRowsAtOnce; ++r) row[r] = x + offsets[i + r];
+    int top = 3;
+    while (i >> top & 1) ++top;
+    for (int j = 0; j < columns; j += R::kWidth) {
+      V v[kRowsAtOnce];
+      for (int r = 0; r < kRowsAtOnce; ++r) v[r] = masked ? R::load(row[r], count) : R::load(row[r] + j);
+      for (int half = 1; half < kRowsAtOnce; half *= 2) {
+        for (int r = 0; r < kRowsAtOnce; r += 2 * half) v[r] = R::join(v[r], v[r + half]);
+      }
+      for (int level = 3; level < top; ++level) v[0] = R::join(load<V>(stack + level * block + j), v[0]);
+      store(stack + top * block + j, v[0]);
     }
   }
   for (; i < n; ++i) {
-    for (int v = 0; v < vectors; ++v) counter[v].push(term(i, v), i, 0);
+    const typename R::Item* row = x + offsets[i];
+    for (int j = 0; j < columns; j += R::kWidth) {
+      V v = masked ? R::load(row, count) : R::load(row + j);
+      int level = 0;
+      for (; i >> level & 1; ++level) v = R::join(load<V>(stack + level * block + j), v);
+      store(stack + level * block + j, v);
+    }
   }
-  for (int v = 0; v < vectors; ++v) store(partial + v * R::kWidth, counter[v].finish(n));
+  const int bottom = __builtin_ctzll(static_cast<unsigned long long>(n));
+  for (int j = 0; j < columns; j += R::kWidth) {
+    V v = load<V>(stack + bottom * block + j);
+    for (int level = bottom + 1; n >> level; ++level) {
+      if (n >> level & 1) v = R::join(load<V>(stack + level * block + j), v);
+    }
+    store(partial + j, v);
+  }
 }
 
 template <class R>
@@ -100,13 +121,11 @@ void ordered_columns(const void* x, const int64_t* offsets, int64_t n, int64_t c
                      void* partial) {
   const auto* items = static_cast<const typename R::Item*>(x);
   auto* to = static_cast<typename R::A*>(partial);
-  const int columns = static_cast<int>(count);
-  if (block > R::kWidth) {
-    ordered_block<R, kOrderedVectors, false>(items, offsets, n, columns, to);
-  } else if (columns == R::kWidth) {
-    ordered_block<R, 1, false>(items, offsets, n, columns, to);
-  } else {
-    ordered_block<R, 1, true>(items, offsets, n, columns, to);
+  typename R::A stack[kOrderedLevels * kOrderedBytes / sizeof(typename R::A)];
+  const int columns = static_cast<int>(count), whole = columns / R::kWidth * R::kWidth;
+  if (whole) ordered_block<R, false>(items, offsets, n, 0, whole, block, stack, to);
+  if (whole < columns) {
+    ordered_block<R, true>(items + whole, offsets, n, columns - whole, R::kWidth, block, stack, to + whole);
   }
 }
 
@@ -117,11 +136,17 @@ void ordered_fold(const void* partial, int64_t, int64_t count, void* out, bool w
 
 template <class R>
 constexpr Reduction ordered_reduction() {
-  return {kOrderedChunk,     1,
-          static_cast<int>(sizeof(typename R::A)),
-          R::kWidth, kOrderedVectors * R::kWidth,        ordered_rows<R>,
-          ordered_chunks<R>, ordered_columns<R>,
-          join_partials<R>,  ordered_fold<R>};
+  constexpr int bytes = sizeof(typename R::A);
+  return {kOrderedChunk,
+          1,
+          bytes,
+          R::kWidth,
+          kOrderedBytes / bytes,
+          ordered_rows<R>,
+          ordered_chunks<R>,
+          ordered_columns<R>,
+          join_partials<R>,
+          ordered_fold<R>};
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ template <class V, class Item>
 SB_INLINE V load_first(const Item* p, int n) {
 #if defined(__AVX512F__)
   const uint32_t mask = (1u << n) - 1;
-  if constexpr (sizeof(Item) == 8) return bits_as<V>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), p));
+  if constexpr (sizeof(Item) == 8)
+    return bits_as<V>(_mm512_maskz_loadu_epi64(static_cast<__mmask8>(mask), p));
   if constexpr (sizeof(Item) == 4) {
     return bits_as<V>(_mm512_maskz_loadu_epi32(static_cast<__mmask16>(mask), p));
   }
@@ -88,7 +89,9 @@ struct Source<SB_F16> {
 };
 template <>
 struct Source<SB_BOOL> {
-  static SB_INLINE i32v widen(stored<uint8_t, 4> x) { return __builtin_convertvector(x, i32v) != 0 ? i32v{} + 1 : i32v{}; }
+  static SB_INLINE i32v widen(stored<uint8_t, 4> x) {
+    return __builtin_convertvector(x, i32v) != 0 ? i32v{} + 1 : i32v{};
+  }
 };
 
 // ---- operations: enter turns Values into accumulators, leave the last accumulator into a Value ----

@@ -98,9 +98,7 @@ def _checked(
         sizes = _plan.sizes(rows)
     wrong = [s for s in sizes if not isinstance(s, (int, np.integer)) or not 1 <= s <= rows]
     if wrong or not len(sizes):
-        raise AuditError(
-            f"sizes={describe(list(sizes))}: each must be a whole number from 1 to {rows} (the rows there are)"
-        )
+        raise AuditError(f"sizes={describe(list(sizes))}: each must be a whole number from 1 to {rows}, the rows given")
     wanted = tuple(_plan.AXES) if axes is None else tuple(axes)
     unknown = [a for a in wanted if a not in _plan.AXES]
     if unknown or not wanted:
@@ -152,8 +150,9 @@ def _judge(found: Found, trial: Trial, sensitivity: Sensitivity, limit: float) -
         status = "leak" if found.drifting else "holds"
     else:
         decided = limit
-        ranked = [_status(p, trial, sensitivity, limit) for p in found.drifting]
-        status = max(ranked, key=SEVERITY.__getitem__, default=status)
+        for p in found.drifting:
+            one = _status(p, trial, sensitivity, limit)
+            status = one if SEVERITY[one] > SEVERITY[status] else status
     return Axis(
         name=found.name, status=status, worst=worst, tested=tuple(found.tested), concerned=tuple(concerned),
         limit=decided, decides=found.decides, notes=tuple(found.notes),
@@ -176,7 +175,7 @@ def _first(
     note = None
     guilty = [f for f, a in zip(found, judged, strict=True) if a.decides and a.status == verdict]
     for f in sorted(guilty, key=lambda f: _LOCATE_BY.index(f.name)):
-        pairs = sorted(f.drifting, key=lambda p: (-p.comparison.largest, len(p.left.leaves[0])))
+        pairs = sorted(f.drifting, key=lambda p: (-p.comparison.largest, p.left.leaves[0].size))
         first, note = _locate.locate(trial, pairs[:2], f.name)
         if first is not None:
             return first, None

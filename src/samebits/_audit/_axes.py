@@ -100,7 +100,7 @@ def single(trial: Trial, tick: Tick) -> Found:
     alone = []
     for r in rows:
         tick(f"single call: row {r}")
-        leaves = tuple(a[r] for a in trial.batch.leaves)
+        leaves = tuple(np.asarray(a[r]) for a in trial.batch.leaves)
         try:
             out = trial.attempt(leaves, form="alone")
         except CouldNotRun as e:

@@ -95,4 +95,5 @@ def starts_at(fn: Callable[..., Any], batch: Any, **options: Any) -> str:
     first = samebits.audit(fn, batch, **options).first
     if first is None:
         return "no line: the audit finds nothing that differs here"
-    return escape(f"{first.file}:{first.line} ({first.function}), operation {first.operation}")
+    inside = f", inside {first.library_file}:{first.library_line}" if first.library_file else ""
+    return escape(f"{first.file}:{first.line} ({first.function}), operation {first.operation}{inside}")

@@ -21,7 +21,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("audit")(_audit.command)
-app.command("demo")(_demo.demo)
+app.command("demo")(_demo.command)
 app.command("doctor")(_doctor.command)
 
 

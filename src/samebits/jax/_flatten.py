@@ -45,7 +45,7 @@ def _inline(closed: Any, arguments: Sequence[Value], equations: list[Equation]) 
     def read(atom: Any) -> Value:
         return Value(atom.aval, atom.val) if isinstance(atom, _compat.Literal) else env[atom]
 
-    env.update(zip(jaxpr.constvars, (Value(v.aval, c) for v, c in zip(jaxpr.constvars, closed.consts)), strict=True))
+    env.update({v: Value(v.aval, c) for v, c in zip(jaxpr.constvars, closed.consts, strict=True)})
     env.update(zip(jaxpr.invars, arguments, strict=True))
     for eqn in jaxpr.eqns:
         inputs = [read(a) for a in eqn.invars]

@@ -8,25 +8,29 @@ import re
 
 _FLOAT = r"(?:f8\w*|f16|bf16|f32|f64|c64|c128)"
 _ARITHMETIC = frozenset(
-    "add subtract multiply divide remainder power exponential exponential-minus-one log log-plus-one logistic tanh tan "
-    "sine cosine sqrt rsqrt cbrt erf atan2 maximum minimum clamp sign floor ceil round-nearest-afz round-nearest-even "
+    "add subtract multiply divide remainder power exponential exponential-minus-one log log-plus-one logistic tanh "
+    "tan sine cosine sqrt rsqrt cbrt erf atan2 maximum minimum clamp sign floor ceil round-nearest-afz round-nearest-even "
     "dot convolution fft cholesky triangular-solve reduce-precision compare convert is-finite stochastic-convert".split()
 )
 _APPLIES = frozenset("reduce reduce-window scatter select-and-scatter map all-reduce reduce-scatter".split())
-_INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?[\w.\-]+ = (?P<type>\(?[^=]*?) (?P<op>[\w\-]+)\((?P<rest>.*)$", re.MULTILINE)
+_INSTRUCTION = re.compile(
+    r"^\s*(?:ROOT )?%?[\w.\-]+ = (?P<type>\(?[^=]*?) (?P<op>[\w\-]+)\((?P<rest>.*)$", re.MULTILINE
+)
 _COMPUTATION = re.compile(
     r"^(?:ENTRY )?%?(?P<name>[\w.\-]+) (?:\([^\n]*\) -> [^\n]*)?\{\n(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL
 )
 
 
 def float_arithmetic(text: str) -> list[str]:
-    """"dtype operation" of each instruction of optimised HLO that computes, compares or converts floats."""
+    """ "dtype operation" of each instruction of optimised HLO that computes, compares or converts floats."""
     bodies = {m["name"]: m["body"] for m in _COMPUTATION.finditer(text)}
     return sorted({found for body in bodies.values() for found in _in_body(body, bodies)})
 
 
 def _in_body(body: str, bodies: dict[str, str]) -> list[str]:
-    types = {m.group().split("=")[0].replace("ROOT", "").strip().lstrip("%"): m["type"] for m in _INSTRUCTION.finditer(body)}
+    types = {
+        m.group().split("=")[0].replace("ROOT", "").strip().lstrip("%"): m["type"] for m in _INSTRUCTION.finditer(body)
+    }
     found = []
     for m in _INSTRUCTION.finditer(body):
         operands = [types.get(name, "") for name in re.findall(r"%([\w.\-]+)", m["rest"])]

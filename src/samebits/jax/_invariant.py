@@ -10,7 +10,7 @@ from jax.interpreters import mlir
 
 from samebits._errors import SamebitsError
 from samebits.jax import _compat
-from samebits.jax._rewrite import rewrite
+from samebits.jax._rewrite import rewrite, run
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,7 +25,8 @@ invariant_p = _compat.new_call_primitive("samebits_invariant")
 
 
 def _lower(ctx: Any, *args: Any, call_jaxpr: Any, promise: str, **_: Any) -> Any:
-    return _compat.lower_as(rewrite(_compat.close(call_jaxpr), promise).run, ctx, *args)
+    plan = rewrite(_compat.close(call_jaxpr), promise)
+    return _compat.lower_as(functools.partial(run, plan), ctx, *args)
 
 
 def _lower_elsewhere(ctx: Any, *_args: Any, **_: Any) -> Any:
@@ -74,7 +75,9 @@ def invariant(f: Callable[P, T], *, level: Literal["batch", "portable"] = "batch
     return wrapped
 
 
-def _compiled(f: Callable[..., T], tree: Any, statics: tuple[Any, ...], dynamic: list[bool], promise: str) -> Callable[..., T]:
+def _compiled(
+    f: Callable[..., T], tree: Any, statics: tuple[Any, ...], dynamic: list[bool], promise: str
+) -> Callable[..., T]:
     """f over its array leaves alone, jitted: an eager call is a jitted one, and a second call traces nothing."""
 
     def flat_f(*arrays: Any) -> Any:
@@ -120,6 +123,6 @@ def _hashable(x: Any, f: Callable[..., Any]) -> _Static:
         return _Static(x)
     except TypeError as error:
         raise TypeError(
-            f"an argument of invariant({getattr(f, '__name__', f)!r}) holds {type(x).__name__} {x!r:.80}, which is neither an "
-            "array nor hashable; pass arrays, or close over it with functools.partial"
+            f"an argument of invariant({getattr(f, '__name__', f)!r}) holds {type(x).__name__} {x!r:.80}, which is "
+            "neither an array nor hashable; pass arrays, or close over it with functools.partial"
         ) from error

@@ -72,7 +72,8 @@ class _Walk:
                 for u, v, p in zip(x.outvars, y.outvars, self.equation((x, y), pairs, rows), strict=True):
                     envs[0][u], envs[1][v] = (p.left, p.origin), (p.right, p.origin)
             else:  # only one program has this equation: nothing to compare it with
-                i, eqn, side = (1, y, self.right) if x is None else (0, x, self.left)
+                eqn: Any = y if x is None else x
+                i, side = (1, self.right) if x is None else (0, self.left)
                 ins = [read(i, v) for v in eqn.invars]
                 origin = np.minimum.reduce([none, *(o for _, o in ins)])
                 for v, value in zip(eqn.outvars, side.evaluate(eqn, [v for v, _ in ins]), strict=True):
@@ -116,7 +117,7 @@ class _Walk:
         x, y = self.left.on(a, rows[0]), self.right.on(b, rows[1])
         if x.shape != y.shape or x.dtype != y.dtype:  # nothing to learn from these two
             return np.zeros(len(x), bool)
-        return np.asarray(bits.differing(x, y)).any(axis=1)
+        return np.logical_or.reduce(bits.differing(x, y), axis=1)
 
     def mark(self, eqn: Any, rows: np.ndarray, value: Value) -> int:
         """Notes the equation on top of the stack as the origin of a disagreement."""

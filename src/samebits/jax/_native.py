@@ -37,9 +37,7 @@ def register() -> None:
         platform="cpu",
     )
     handlers = {"instantiate": xla.samebits_instantiate, "execute": xla.samebits_execute}
-    jax.ffi.register_ffi_target(
-        _TARGET, {stage: jax.ffi.pycapsule(f) for stage, f in handlers.items()}, platform="cpu"
-    )
+    jax.ffi.register_ffi_target(_TARGET, {stage: jax.ffi.pycapsule(f) for stage, f in handlers.items()}, platform="cpu")
 
 
 def _capsule(address: int) -> Any:

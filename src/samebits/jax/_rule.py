@@ -38,7 +38,7 @@ def dtype_of(aval: Any) -> str:
 
 
 def kind_of(aval: Any) -> str:
-    """"f" real float that we compute in, "i" integer, "b" bool, "c" complex, "n" float without arithmetic here, "o" other."""
+    """ "f" real float that we compute in, "i" integer, "b" bool, "c" complex, "n" float without arithmetic here, "o" other."""
     if not hasattr(aval, "dtype") or _compat.is_extended_dtype(aval.dtype):
         return "o"
     name = str(aval.dtype)

@@ -158,7 +158,8 @@ class Mapped(Side):
 
 def matched(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[Any, Any]]:
     """Two programs' equations side by side; None where one of them has no counterpart (a batch of one row, say)."""
-    if a is b or ([e.primitive for e in a] == [e.primitive for e in b]):
+    shapes = [[(e.primitive, len(e.invars), len(e.outvars)) for e in eqns] for eqns in (a, b)]
+    if shapes[0] == shapes[1]:
         return list(zip(a, b, strict=True))
     x, y = ([_signature(e) for e in eqns] for eqns in (a, b))
     out: list[tuple[Any, Any]] = []
@@ -194,7 +195,8 @@ def layouts(a: Any, n: int, b: Any, m: int) -> tuple[dict[Any, Rows], dict[Any, 
             variable(u, v)
         for e, f in matched(x.eqns, y.eqns):
             if e is None or f is None:
-                eqn, store, size = (f, right, m) if e is None else (e, left, n)
+                eqn: Any = f if e is None else e
+                store, size = (right, m) if e is None else (left, n)
                 for v in eqn.outvars:
                     shape = getattr(v.aval, "shape", ())
                     if size > 1 and size in shape:  # a guess: there is no counterpart to learn from

@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from samebits.native._arrays import MAX_RANK, merge_jointly, number, strided, words
 from samebits.native._library import check, library, opcode
+from samebits.order import _elementwise as _bits
 from samebits.order._dtypes import NARROW, same_dtype
 
 _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
+_BIT_OPS = ("neg", "abs", "copysign")
 _Instruction = tuple[str, np.dtype, tuple[int, ...], int]
 
 
@@ -42,6 +44,8 @@ def apply(name: str, *operands: ArrayLike, dtype: DTypeLike | None = None, expon
     if name == "convert" and target == own:
         return arrays[0].copy()  # CVT-2: the bits as they are
     _require(name, own, target)
+    if name in _BIT_OPS and own in NARROW:  # widening would lose a NaN's payload; any implementation will do (EXACT-1)
+        return getattr(_bits, name)(*arrays)
     return _map(arrays, _instructions(name, own, target, exponent, arity), _result(name, own, target))
 
 

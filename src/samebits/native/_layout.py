@@ -1,6 +1,5 @@
 """From a graph of contract operations to the words of a program: liveness, fusion, buffers, encoding."""
 
-import math
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,9 +8,20 @@ import numpy as np
 
 from samebits.native._library import DTYPES
 from samebits.native._program import (
-    _COPY, _CUMULATIVE, _DOT, _MAP, _REDUCE, _SCATTER, MAGIC, MAX_RANK, Node, Program, _Step, item_size,
+    _COPY,
+    _CUMULATIVE,
+    _DOT,
+    _MAP,
+    _REDUCE,
+    _SCATTER,
+    MAGIC,
+    MAX_RANK,
+    Node,
+    Program,
+    _Step,
+    item_size,
 )  # fmt: skip
-from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis, squeeze
+from samebits.native._views import Shape, View, contiguous_strides, one_axis, squeeze
 
 
 def lay_out(program: Program, outputs: list[View]) -> np.ndarray:
@@ -239,5 +249,3 @@ def _merge_pair(shape: Shape, first: Shape, second: Shape) -> tuple[list[int], l
             sizes.append(n)
             pairs.append((a, b))
     return sizes, pairs
-
-

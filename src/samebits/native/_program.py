@@ -116,7 +116,9 @@ class Program:
         if dtype in _NARROW and op not in _BIT_OPS:
             out = self.map(op, *(self.convert(v, "float32") for v in views), imm=imm)
             return out if out.dtype == "bool" else self.convert(out, dtype)
-        flat = tuple(replace(v, **dict(zip(("shape", "strides"), squeeze(v.shape, v.strides), strict=True))) for v in views)
+        flat = tuple(
+            replace(v, **dict(zip(("shape", "strides"), squeeze(v.shape, v.strides), strict=True))) for v in views
+        )
         result = "bool" if op in _PREDICATES else dtype
         out = self._map_node(op, dtype, result, squeeze(shape, shape)[0], flat, imm)
         return replace(out, shape=shape, strides=contiguous_strides(shape))
@@ -154,7 +156,7 @@ class Program:
         left, right = [list(batch[0]), free_a, list(contract[0])], [list(batch[1]), free_b, list(contract[1])]
         if not axes[0]:
             # Without batch axes, outer free axes that do not merge with the inner ones can walk as batch: no copy.
-            for view, mine, other, free in ((b, right, left, 2), (a, left, right, 1)):
+            for view, mine, free in ((b, right, 2), (a, left, 1)):
                 cut = _outer_axes(view, mine[1])
                 if cut:
                     mine[0], mine[1] = mine[1][:cut], mine[1][cut:]

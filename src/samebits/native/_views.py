@@ -76,9 +76,7 @@ class View:
 
     def transpose(self, permutation: Iterable[int]) -> "View":
         order = tuple(permutation)
-        return replace(
-            self, shape=tuple(self.shape[i] for i in order), strides=tuple(self.strides[i] for i in order)
-        )
+        return replace(self, shape=tuple(self.shape[i] for i in order), strides=tuple(self.strides[i] for i in order))
 
     def broadcast(self, shape: Sequence[int], dimensions: Sequence[int]) -> "View":
         """lax.broadcast_in_dim: axis i of this view becomes axis dimensions[i] of `shape`."""
@@ -91,8 +89,10 @@ class View:
         step = step or (1,) * len(self.shape)
         shape = tuple(max(0, -(-(int(b) - int(a)) // int(s))) for a, b, s in zip(start, limit, step, strict=True))
         strides = tuple(t * int(s) for t, s in zip(self.strides, step, strict=True))
-        offset = self.offset if 0 in shape else self.offset + sum(
-            int(a) * t for a, t in zip(start, self.strides, strict=True)
+        offset = (
+            self.offset
+            if 0 in shape
+            else self.offset + sum(int(a) * t for a, t in zip(start, self.strides, strict=True))
         )
         return replace(self, shape=shape, strides=strides, offset=offset)
 
@@ -100,9 +100,7 @@ class View:
         if self.size == 0:
             return self
         flip = [i in axes for i in range(len(self.shape))]
-        offset = self.offset + sum(
-            (n - 1) * s for n, s, f in zip(self.shape, self.strides, flip, strict=True) if f
-        )
+        offset = self.offset + sum((n - 1) * s for n, s, f in zip(self.shape, self.strides, flip, strict=True) if f)
         return replace(
             self, strides=tuple(-s if f else s for s, f in zip(self.strides, flip, strict=True)), offset=offset
         )

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from samebits.order import _functions32, _functions64, _trig64
-from samebits.order._dtypes import floats, narrow, same_dtype, widen
+from samebits.order._dtypes import FLOAT32, floats, narrow, same_dtype, widen
 from samebits.order._ieee import reference
 
 
+@reference
 @reference
 def exp(x: ArrayLike) -> NDArray:
     """e^x."""
@@ -22,11 +23,13 @@ def exp(x: ArrayLike) -> NDArray:
 
 
 @reference
+@reference
 def exp2(x: ArrayLike) -> NDArray:
     """2^x; exact for whole x."""
     return _unary("exp2", _functions64.exp2, x)
 
 
+@reference
 @reference
 def expm1(x: ArrayLike) -> NDArray:
     """e^x - 1, also where that is small; -0 for -0."""
@@ -34,11 +37,13 @@ def expm1(x: ArrayLike) -> NDArray:
 
 
 @reference
+@reference
 def log(x: ArrayLike) -> NDArray:
     """Natural logarithm; -inf for zeros, NaN below."""
     return _unary("log", _functions64.log, x)
 
 
+@reference
 @reference
 def log1p(x: ArrayLike) -> NDArray:
     """log(1 + x), also where x is small; -0 for -0, -inf for -1, NaN below."""
@@ -46,11 +51,13 @@ def log1p(x: ArrayLike) -> NDArray:
 
 
 @reference
+@reference
 def tanh(x: ArrayLike) -> NDArray:
     """Hyperbolic tangent; -0 for -0."""
     return _unary("tanh", _functions64.tanh, x)
 
 
+@reference
 @reference
 def logistic(x: ArrayLike) -> NDArray:
     """1 / (1 + e^-x), of which only the result is rounded (FUN-6)."""
@@ -58,11 +65,13 @@ def logistic(x: ArrayLike) -> NDArray:
 
 
 @reference
+@reference
 def sin(x: ArrayLike) -> NDArray:
     """Sine of any finite angle in radians; -0 for -0, NaN for infinities."""
     return _unary("sin", _trig64.sin, x)
 
 
+@reference
 @reference
 def cos(x: ArrayLike) -> NDArray:
     """Cosine of any finite angle in radians; NaN for infinities."""
@@ -70,11 +79,13 @@ def cos(x: ArrayLike) -> NDArray:
 
 
 @reference
+@reference
 def erf(x: ArrayLike) -> NDArray:
     """Error function; -0 for -0."""
     return _unary("erf", _functions64.erf, x)
 
 
+@reference
 @reference
 def rsqrt(x: ArrayLike) -> NDArray:
     """1 / sqrt(x); in float64 two roundings (FUN-3). inf for 0, -inf for -0, NaN below."""
@@ -82,16 +93,19 @@ def rsqrt(x: ArrayLike) -> NDArray:
 
 
 @reference
+@reference
 def pow(x: ArrayLike, y: ArrayLike) -> NDArray:
     """x^y with the special cases of C99; operands broadcast and have one dtype."""
-    a, b = np.broadcast_arrays(floats(x, "pow"), floats(y, "pow"))
-    dtype = same_dtype("pow", a, b)
-    kernel = _functions64.pow if dtype == np.float64 else _functions32.pow32
-    return narrow(kernel(widen(a).reshape(-1), widen(b).reshape(-1)).reshape(a.shape), dtype)
+    x, y = floats(x, "pow"), floats(y, "pow")
+    dtype = same_dtype("pow", x, y)
+    a, b = np.broadcast_arrays(widen(x), widen(y))
+    kernel = _functions32.pow32 if a.dtype == FLOAT32 else _functions64.pow
+    return narrow(kernel(a.reshape(-1), b.reshape(-1)).reshape(a.shape), dtype)
 
 
 def _unary(name: str, float64: Callable[[NDArray], NDArray], x: ArrayLike) -> NDArray:
     x = floats(x, name)
-    flat = widen(x).reshape(-1)
-    y = float64(flat) if x.dtype == np.float64 else _functions32.unary32(name, flat)
+    wide = widen(x)
+    flat = wide.reshape(-1)
+    y = _functions32.unary32(name, flat) if wide.dtype == FLOAT32 else float64(flat)
     return narrow(y.reshape(x.shape), x.dtype)

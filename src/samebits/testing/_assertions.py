@@ -1,13 +1,15 @@
 """Assertions for the user's own tests."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from samebits._audit import audit
-from samebits.report import Report
+
+if TYPE_CHECKING:
+    from samebits.report import Report
 
 
-def assert_invariant(fn: Callable[..., Any], batch: Any, per_example: bool = False, **options: Any) -> Report:
+def assert_invariant(fn: Callable[..., Any], batch: Any, per_example: bool = False, **options: Any) -> "Report":
     """Passes where `samebits.audit` says that fn holds; takes its arguments.
 
     Returns:

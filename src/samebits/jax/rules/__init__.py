@@ -26,7 +26,10 @@ _REFUSED = {
     "conv_general_dilated": ("convolution has no rule yet", "write it as a matrix product of patches"),
     "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
     "shard_map": ("collectives add in rank order", "apply invariant() inside, to the part without collectives"),
-    "rng_bit_generator": ("under vmap its rows do not get the streams that they have alone", "use jax.random (threefry)"),
+    "rng_bit_generator": (
+        "under vmap its rows do not get the streams that they have alone",
+        "use jax.random (threefry)",
+    ),
     "rng_uniform": ("it depends on hidden state", "use jax.random"),
 }
 _TABLE: dict[str, Callable[[Any], Rule]] = {
@@ -53,8 +56,9 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "checkpoint": _control.remat,
     **dict.fromkeys(_control.CALLBACKS, _control.callback),
     **dict.fromkeys(LINALG, batched),
-    **dict.fromkeys(["iota", "reduce_xor", "scatter_sub", "scatter-sub", "conv_general_dilated", "lu_pivots_to_permutation",
-                     "top_k", "reduce_window_sum", "reduce_window_max", "reduce_window_min"], _integers_only),
+    **dict.fromkeys(["iota", "reduce_xor", "scatter_sub", "scatter-sub", "conv_general_dilated", "top_k",
+                     "lu_pivots_to_permutation", "reduce_window_sum", "reduce_window_max", "reduce_window_min"],
+                    _integers_only),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Control flow keeps its form; its bodies are rewritten. Calls are inlined: by then their own rules have been applied."""
+"""Control flow keeps its form, and its bodies are rewritten; calls are inlined, their own rules being done."""
 
 from collections.abc import Callable
 from functools import partial

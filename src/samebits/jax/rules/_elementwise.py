@@ -44,7 +44,9 @@ def elementwise(eqn: Any) -> Rule:
     if "c" in found:
         raise refuse(eqn, "complex arithmetic has no clause yet", "compute on real and imaginary parts")
     if "n" in found:
-        raise refuse(eqn, "arithmetic in an 8-bit or smaller float has no clause", "convert to bfloat16 or float32 first")
+        raise refuse(
+            eqn, "arithmetic in an 8-bit or smaller float has no clause", "convert to bfloat16 or float32 first"
+        )
     if "f" not in found:
         return _exact(eqn, name)
     if name == "integer_pow":
@@ -58,7 +60,9 @@ def elementwise(eqn: Any) -> Rule:
         op = "round_even" if int(eqn.params["rounding_method"]) == 1 else "round_away"
         return _native(op, _plain(op))
     if name == "pow" and kind_of(eqn.invars[1].aval) != "f":
-        raise refuse(eqn, "a float to an integer array's power has no clause", "convert the exponent to the base's dtype")
+        raise refuse(
+            eqn, "a float to an integer array's power has no clause", "convert the exponent to the base's dtype"
+        )
     op = FLOAT[name]
     if name in ("neg", "abs") and all(str(v.aval.dtype) in ("float32", "float64") for v in eqn.invars):
         return Rule("either", clause(op), build=_plain(op))
@@ -112,8 +116,12 @@ def convert(eqn: Any) -> Rule:
         native = {str(before.dtype), name} <= {"int32", "int64", "bool"}
         return Rule("either" if native else "xla", clause("exact"), build=lambda p, e, v: p.convert(v[0], name))
     if "c" in found or "n" in found:
-        raise refuse(eqn, "a conversion from or to complex or 8-bit floats has no clause yet", "convert outside invariant()")
+        raise refuse(
+            eqn, "a conversion from or to complex or 8-bit floats has no clause yet", "convert outside invariant()"
+        )
     small = {str(before.dtype), name} & {"int8", "int16", "uint8", "uint16", "uint32", "uint64"}
     if not small:
         return Rule("native", clause("convert"), build=lambda p, e, v: p.convert(v[0], name))
-    raise refuse(eqn, "a conversion between a float and this integer type has no clause yet", "go through int32 or int64")
+    raise refuse(
+        eqn, "a conversion between a float and this integer type has no clause yet", "go through int32 or int64"
+    )

@@ -16,8 +16,8 @@ def _check(eqn: Any) -> bool:
     """Whether the equation is in floats; refuses complex and 8-bit floats."""
     found = kinds(eqn)
     if found & {"c", "n"}:
-        raise refuse(eqn, "a reduction in complex or 8-bit floats has no clause yet", "reduce real and imaginary parts, "
-                     "or convert to float32 first")  # fmt: skip
+        raise refuse(eqn, "a reduction in complex or 8-bit floats has no clause yet", "reduce real and imaginary "
+                     "parts, or convert to float32 first")  # fmt: skip
     return "f" in found
 
 
@@ -37,7 +37,9 @@ def collective(eqn: Any) -> Rule:
     """psum, pmax, pmin over vmapped rows, which are axes of the operands by now; over devices they are refused."""
     axes = eqn.params["axes"]
     if any(not isinstance(a, int) for a in axes) or eqn.params["axis_index_groups"] is not None:
-        raise refuse(eqn, "a reduction over devices adds in rank order", "gather first, then sum, or keep it outside invariant()")
+        raise refuse(
+            eqn, "a reduction over devices adds in rank order", "gather first, then sum, or keep it outside invariant()"
+        )
     if not _check(eqn):
         return Rule("xla", clause("exact"))
     op = {"psum": "sum", "pmax": "max", "pmin": "min"}[eqn.primitive.name]

@@ -1,0 +1,29 @@
+"""Weights of loops, in the order in which their products read them.
+
+A product of a few rows with weights kept [n, k] spends its time turning them around; weights that a loop only reads can
+be turned once, outside. This is tuning: strides move no bit (clause FLAT-3).
+"""
+
+from typing import Any
+
+# For equations that run a body many times: the parameter that holds the body, the number of operands in front of those
+# that the body only reads, and their number.
+_LOOPS = {
+    "scan": lambda p: (p["jaxpr"], 0, p["num_consts"]),
+    "while": lambda p: (p["body_jaxpr"], p["cond_nconsts"], p["body_nconsts"]),
+}
+TURN = (1, 0)
+
+
+def loop(eqn: Any) -> tuple[Any, int, int] | None:
+    """(body, first operand that it only reads, their number) of a loop; None for other equations."""
+    parts = _LOOPS.get(eqn.primitive.name)
+    return parts(eqn.params) if parts else None
+
+
+def wants_turning(eqn: Any, operand: int) -> bool:
+    """Whether a product would rather read this operand transposed: a matrix whose contracted axis is its last."""
+    if eqn.primitive.name != "dot_general" or eqn.invars[operand].aval.ndim != 2:
+        return False
+    contract, batch = eqn.params["dimension_numbers"]
+    return tuple(contract[operand]) == (1,) and not batch[operand]

@@ -1,4 +1,4 @@
-"""A row's bits are its own: batch, position, neighbours, layout, threads (NUM-8, FLAT-3, FLAT-4); and trailing zeros (ZERO).
+"""A row's bits are its own: batch, position, neighbours, layout (NUM-8, FLAT-3, FLAT-4); and trailing zeros (ZERO-1).
 
 Each claim has a negative control: the same test on NumPy, or with the claim's condition broken, sees bits move.
 """

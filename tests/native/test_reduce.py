@@ -365,9 +365,12 @@ def digest() -> str:
     return h.hexdigest()
 
 
-def child(*arguments: str, **environment: str) -> str:
+def child(*arguments: str, crash: bool = False, **environment: str) -> str:
     done = subprocess.run([sys.executable, __file__, *arguments], env={**os.environ, **environment},
                           check=False, capture_output=True, text=True, timeout=300)  # fmt: skip
+    if crash:
+        assert done.returncode < 0, "an access outside goes unnoticed: the fence shows nothing"
+        return ""
     assert done.returncode == 0, f"{environment}: status {done.returncode}\n{done.stderr}"
     return done.stdout.strip()
 
@@ -378,13 +381,16 @@ def isas() -> list[str]:
 
 def test_instruction_sets_and_threads_give_the_same_bits() -> None:
     found = {(isa, t): child("digest", SAMEBITS_ISA=isa, SAMEBITS_THREADS=str(t))
-             for isa in isas() for t in ((1, 2, 3, 7) if isa == isas()[-1] else (1, 3))}  # fmt: skip
+             for isa in isas() for t in ((1, 2, 3, 7) if isa == isas()[-1] else (3,))}  # fmt: skip
     assert len(next(iter(found.values()))) == 64
     assert len(set(found.values())) == 1, found
 
 
-def fence() -> str:
-    """Runs every layout on arrays that end, and then begin, where memory does: a read outside is a crash."""
+def fence(outside: bool = False) -> str:
+    """Runs every layout on arrays that end, and then begin, where memory does: a read outside is a crash.
+
+    ``outside`` asks for one that does read outside, to see the crash.
+    """
     page = mmap.PAGESIZE
     size = 80 * page
     libc = ctypes.CDLL(None, use_errno=True)
@@ -394,6 +400,9 @@ def fence() -> str:
         assert libc.mprotect(ctypes.c_void_p(wall), ctypes.c_size_t(page), 0) == 0
     inside = np.frombuffer(area, np.uint8)[page : page + size]
     done = 0
+    if outside:
+        end = np.frombuffer(area, np.float32)[(page + size) // 4 - 10 :]
+        reduce("sum", end[:11], [0])
     for dtype in (*FLOATS, "int32", "bool"):
         for n in (1, 2, 3, 7, 9, 15, 17, 23, 33, 100, 257, 513, 1025):
             for m in (1, 3, 5, 17, 35):
@@ -413,6 +422,7 @@ def fence() -> str:
 def test_nothing_outside_is_read() -> None:
     for isa in isas():
         assert child("fence", SAMEBITS_ISA=isa, SAMEBITS_THREADS="1").endswith("reductions")
+    child("outside", crash=True)
 
 
 # ---- what is refused ----
@@ -461,6 +471,6 @@ def test_descriptors_out_of_range_are_refused() -> None:
 
 
 if __name__ == "__main__":
-    print({"digest": digest, "fence": fence}[sys.argv[1]]())
+    print({"digest": digest, "fence": fence, "outside": lambda: fence(outside=True)}[sys.argv[1]]())
     sys.stdout.flush()
     os._exit(0)  # the fenced array may go in any order

@@ -40,8 +40,8 @@ def test_the_page_shows_what_the_terminal_shows(monkeypatch, tmp_path, capsys):
 
 
 def test_differing_counts_rows_by_their_bits():
-    rows = _demo_measure.rows(np.float32([[0.0, 1.0], [2.0, 3.0], [np.nan, 4.0]]))
-    other = _demo_measure.rows(np.float32([[-0.0, 1.0], [2.0, 3.0], [np.nan, 4.0], [5.0, 6.0]]))
+    rows = _demo_measure.rows(np.array([[0.0, 1.0], [2.0, 3.0], [np.nan, 4.0]]))
+    other = _demo_measure.rows(np.array([[-0.0, 1.0], [2.0, 3.0], [np.nan, 4.0], [5.0, 6.0]]))
     assert _demo_measure.differing(rows, other) == 1  # -0 is another bit, the same NaN is not
     assert _demo_measure.differing(rows, rows) == 0
 

@@ -25,6 +25,19 @@ SB_INLINE V iota() {
   return v;
 }
 
+// Whether a lane of a comparison holds.
+template <class M>
+SB_INLINE bool any_lane(M mask) {
+#if defined(__AVX512F__)
+  return _mm512_test_epi32_mask(bits_as<__m512i>(mask), bits_as<__m512i>(mask)) != 0;
+#elif defined(__AVX2__)
+  return _mm256_movemask_epi8(bits_as<__m256i>(mask)) != 0;
+#else
+  const u64v words = bits_as<u64v>(mask);
+  return (words[0] | words[1]) != 0;
+#endif
+}
+
 // The first n items of p, 0 <= n < lanes, zeros after them; p[n] and beyond are not read.
 template <class V, class Item>
 SB_INLINE V load_first(const Item* p, int n) {

@@ -21,6 +21,12 @@ def loop(eqn: Any) -> tuple[Any, int, int] | None:
     return parts(eqn.params) if parts else None
 
 
+def loop_constants(eqn: Any, body: Any) -> int:
+    """How many of a body's first inputs it only reads; 0 for what is not a loop's body."""
+    looped = loop(eqn)
+    return looped[2] if looped is not None and looped[0] is body else 0
+
+
 def wants_turning(eqn: Any, operand: int) -> bool:
     """Whether a product would rather read this operand transposed: a matrix whose contracted axis is its last."""
     if eqn.primitive.name != "dot_general" or eqn.invars[operand].aval.ndim != 2:

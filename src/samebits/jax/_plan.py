@@ -10,7 +10,7 @@ from typing import Any
 
 from samebits.jax import _compat
 from samebits.jax._flatten import Equation, Value, flatten
-from samebits.jax._layout import loop, wants_turning
+from samebits.jax._layout import loop, loop_constants, wants_turning
 from samebits.jax._rule import Rule, refuse
 from samebits.jax.rules import rule_for
 
@@ -22,9 +22,9 @@ class Plan:
     """
 
     def __init__(self, closed: Any, promise: str, constants: int = 0):
-        self.closed, self.promise = closed, promise  # closed is kept alive: its id is a key of _inner
+        self.closed, self.promise = closed, promise  # kept alive: the ids of its bodies are keys of _inner
         self.constants = constants  # how many of the first inputs a loop hands to its body each time
-        self._inner: dict[int, Plan] = {}
+        self._inner: dict[tuple[int, int], Plan] = {}
         self.equations, self.inputs, self.outputs = flatten(closed)
         self.rules = {e: self._checked(e) for e in self.equations}
         self.maker = {v: e for e in self.equations for v in e.outputs}
@@ -40,21 +40,18 @@ class Plan:
                          "use invariant(f, level='batch')")  # fmt: skip
         return rule
 
-    def inner(self, closed: Any, constants: int = 0) -> "Plan":
-        """The plan of a body of control flow, made once."""
-        key = id(closed.jaxpr)
+    def inner(self, body: Any, constants: int = 0) -> "Plan":
+        """The plan of a body of control flow (a jaxpr of an equation's parameters), made once."""
+        key = id(body), constants
         if key not in self._inner:
-            self._inner[key] = Plan(closed, self.promise, constants)
+            self._inner[key] = Plan(_compat.close(body), self.promise, constants)
         return self._inner[key]
 
     def bodies(self, e: Equation) -> list["Plan"]:
         """The plans of the jaxprs that an equation's rule rewrites."""
         if self.rules[e].emit is None:
             return []
-        looped = loop(e.eqn)
-        if looped is not None:
-            self.inner(looped[0], constants=looped[2])
-        return [self.inner(_compat.close(j)) for j in _compat.sub_jaxprs(e.eqn.params)]
+        return [self.inner(j, loop_constants(e.eqn, j)) for j in _compat.sub_jaxprs(e.eqn.params)]
 
     @cached_property
     def turned(self) -> frozenset[Value]:
@@ -66,8 +63,8 @@ class Plan:
                 if v not in wishes:
                     continue
                 if looped is not None and looped[1] <= i < looped[1] + looped[2]:
-                    body = self.bodies(e) and self.inner(looped[0])
-                    wishes[v].append(bool(body) and body.inputs[i - looped[1]] in body.turned)
+                    body = self.inner(looped[0], looped[2])
+                    wishes[v].append(body.inputs[i - looped[1]] in body.turned)
                 elif e.name == "dot_general":
                     wishes[v].append(wants_turning(e.eqn, i) and self.rules[e].phase == "native")
                 else:

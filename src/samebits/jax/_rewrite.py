@@ -4,6 +4,7 @@ The rewrite is a trace: XLA's levels bind JAX's own primitives again, a native l
 to XLA is what the plan's rules say, and nothing else.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from jax import lax
 
 from samebits.jax import _compat
 from samebits.jax._flatten import Equation, Value
-from samebits.jax._layout import TURN, loop
+from samebits.jax._layout import TURN, loop, loop_constants
 from samebits.jax._native import run_program
 from samebits.jax._plan import Plan
 from samebits.jax._rule import is_native
@@ -68,7 +69,7 @@ class _Run:
         emit = self.plan.rules[e].emit
         with e.eqn.ctx.manager:
             if emit is not None:
-                outputs = emit(e.eqn, self.operands(e), self.rewritten)
+                outputs = emit(e.eqn, self.operands(e), partial(self.rewritten, e))
             else:
                 primitive = e.eqn.primitive
                 outputs = primitive.bind(*self.operands(e), **primitive.get_bind_params(e.eqn.params))
@@ -80,15 +81,15 @@ class _Run:
         """An equation's operands; a loop's constants as its body wants them."""
         turned: set[int] = set()
         if (looped := loop(e.eqn)) is not None:
-            body = self.plan.inner(looped[0])
+            body = self.plan.inner(looped[0], looped[2])
             turned = {looped[1] + i for i, v in enumerate(body.inputs) if v in body.turned}
         return [self.read_turned(v) if i in turned else self.read(v) for i, v in enumerate(e.inputs)]
 
-    def rewritten(self, closed: Any) -> Any:
+    def rewritten(self, e: Equation, body: Any) -> Any:
         """The rewritten body of an equation of control flow."""
-        plan = self.plan.inner(closed)
+        plan = self.plan.inner(body, loop_constants(e.eqn, body))
         if plan.is_stock:
-            return closed
+            return plan.closed
         avals = [v.aval.update(shape=v.aval.shape[::-1]) if v in plan.turned else v.aval for v in plan.inputs]
         return _compat.trace(lambda *arguments: run(plan, *arguments), avals)
 

@@ -20,7 +20,7 @@ from samebits.native._views import View
 
 Build = Callable[[Program, Any, list[View]], View | list[View]]
 Emit = Callable[[Any, list[Any], Callable[[Any], Any]], list[Any]]
-"""emit(eqn, values, rewrite) -> outputs; rewrite turns a sub-jaxpr into its rewritten ClosedJaxpr."""
+"""emit(eqn, values, rewrite) -> outputs; rewrite turns a jaxpr among the parameters into its rewritten ClosedJaxpr."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def dtype_of(aval: Any) -> str:
 
 
 def kind_of(aval: Any) -> str:
-    """ "f" real float that we compute in, "i" integer, "b" bool, "c" complex, "n" float without arithmetic here, "o" other."""
+    """What a value is: "f" real float, "i" integer, "b" bool, "c" complex, "n" float below 16 bits, "o" other."""
     if not hasattr(aval, "dtype") or _compat.is_extended_dtype(aval.dtype):
         return "o"
     name = str(aval.dtype)

@@ -46,7 +46,7 @@ def remat(eqn: Any) -> Rule:
     def emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
         if eqn.params["differentiated"] and eqn.params["prevent_cse"]:
             values = list(lax.optimization_barrier(tuple(values)))
-        return list(jax.extend.core.jaxpr_as_fun(rewrite(_compat.close(eqn.params["jaxpr"])))(*values))
+        return list(_compat.jex.jaxpr_as_fun(rewrite(eqn.params["jaxpr"]))(*values))
 
     return Rule("xla", clause("control"), emit=emit)
 
@@ -66,7 +66,7 @@ def inlined(eqn: Any) -> tuple[Any, list[int] | None] | None:
         lengths = list(eqn.params["const_lengths"])
         start, end = sum(lengths[:2]), sum(lengths[:3])  # constants of matvec, vecmat, solve, transpose_solve
         return eqn.params["jaxprs"].solve, [*range(start, end), *range(sum(lengths), len(eqn.invars))]
-    if name == "iota" and ours and jax.dtypes.issubdtype(eqn.params["dtype"], jax.numpy.inexact):
+    if name == "iota" and ours and jax.numpy.issubdtype(eqn.params["dtype"], jax.numpy.inexact):
         p = eqn.params
         count = partial(lax.broadcasted_iota, "int32", p["shape"], p["dimension"])
         return _compat.trace(lambda: [lax.convert_element_type(count(), p["dtype"])], []), None

@@ -1,7 +1,7 @@
 """Sums: samebits' native kernel against numpy and jax.jit, one thread each, interleaved in one process.
 
-Minima of many short runs, in ns an element. ``python bench/reduce.py [--json FILE] [--seconds S]``; the native library is
-found as always (SAMEBITS_LIBRARY_DIR). Calls go through ctypes (about half a microsecond), numpy's and jax's dispatch.
+Minima of many short runs, in ns an element: ``python bench/reduce.py [--json FILE] [--seconds S]``. The native library
+is found as always (SAMEBITS_LIBRARY_DIR). Calls include ctypes (about 50 ns), numpy's and jax's dispatch.
 """
 
 import argparse
@@ -19,6 +19,7 @@ if hasattr(os, "sched_setaffinity"):
 import jax
 import jax.numpy as jnp
 import numpy as np
+
 from samebits.native._library import DTYPES, check, library
 
 CASES = (

@@ -13,16 +13,16 @@ namespace sb {
 struct DotTile {
   const void* a;  // T; row stride a_row, term stride a_k (fused: 1)
   int64_t a_row, a_k;
-  const void* b;  // tile: T[k][cols], term stride b_k; fused: the input's type, column stride b_col, b_k = 1
+  const void* b;  // tile, stream: T[k][cols], term stride b_k; fused: the input's type, column stride b_col
   int64_t b_k, b_col;
   int64_t k;      // terms of this call: whole chunks, or the last ones of the product
   int64_t chunk;  // the product's index of the first chunk
   bool last;      // this call ends the product: finish and store
-  int64_t cols;   // tile with v vectors: in ((v - 1) * lanes, v * lanes]; fused: any
+  int64_t cols;   // tile with v vectors: in ((v - 1) * lanes, v * lanes]; fused, stream: any
   int64_t tiles;  // consecutive tiles of the same height: a, high and out advance by
   int64_t a_tile, high_tile, out_tile;
-  // The tree's waiting sums. Levels below split live only during the call; the others wait for the next
-  // block. A level holds rows x vectors x lanes T.
+  // The tree's waiting sums (stream: low has its running sums first). Levels below split live only during the
+  // call; the others wait for the next block. A level holds rows x vectors x lanes T.
   void *low, *high;
   int64_t high_level;  // T from one level to the next in high
   int32_t split;

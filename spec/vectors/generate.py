@@ -134,7 +134,7 @@ def dots() -> Iterator[Case]:
         c[0, 1] = special
         yield Case(f"special{i}", "NUM-4", "matmul", [c, b])
     under = np.array([[1e-30, 1e-30]], F32)
-    yield Case("underflow_to_minus_zero", "DOT-5", "matmul", [under, -under.T])
+    yield Case("underflow_to_minus_zero", "DOT-5", "matmul", [under, order.neg(under.T)])
     yield Case("subnormal", "NUM-3", "matmul", [np.array([[1e-40, 2e-40]], F32), np.array([[1.5], [0.75]], F32)])
     yield Case("accumulator", "NUM-7", "matmul", [numbers(3, (2, 40), BF16), numbers(4, (40, 2), BF16)],
                {"out_dtype": "float32"})  # fmt: skip
@@ -281,7 +281,9 @@ def main(arguments: list[str]) -> int:
     for name, (title, cases) in FAMILIES.items():
         path = HERE / f"{name}.txt"
         if arguments:
-            moved += [f"{name}: {c.name}" for c in read(path) if not bits.same(c.compute(), c.output)]
+            moved += [
+                f"{name}: {c.name}" for c in read(path) if c.output is None or not bits.same(c.compute(), c.output)
+            ]
         else:
             made = list(cases())
             for case in made:

@@ -87,6 +87,14 @@ def test_magnified_rounding_is_amplified_and_not_a_leak():
     assert place(report).line == p.line_of(p.chaotic)
 
 
+def test_the_same_of_a_function_of_the_batch_is_shown_by_nudged_inputs():
+    x = jnp.abs(p.normal(16, 48)) % 1
+    if not drifts(p.chaotic, x):
+        pytest.skip("the sum of W @ x has the bits of the single call on this machine")
+    report = samebits.audit(jax.vmap(p.chaotic), x, sizes=(1,), axes=("size",))
+    assert report.verdict == "amplified"
+
+
 def test_tokens_are_judged_by_the_weights():
     table = p.normal(50, 48, seed=3)
     tokens = jnp.asarray(np.random.default_rng(0).integers(0, 50, 64), jnp.int32)
@@ -96,7 +104,8 @@ def test_tokens_are_judged_by_the_weights():
 
     if not drifts(fn, tokens):
         pytest.skip("no drift on this machine")
-    assert samebits.audit(fn, tokens, per_example=True, axes=("single",)).verdict == "amplified"
+    report = samebits.audit(jax.vmap(fn), tokens, sizes=(1,), axes=("size",))
+    assert report.verdict == "amplified"
 
 
 def test_a_counter_is_nondeterministic():

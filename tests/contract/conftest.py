@@ -29,12 +29,15 @@ class Child:
         self.process = subprocess.Popen(
             [sys.executable, str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
         )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.requests, self.replies = self.process.stdin, self.process.stdout
 
     def __call__(self, name, *arguments, flush=False, **keywords):
-        pickle.dump((flush, name, arguments, keywords), self.process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
-        self.process.stdin.flush()
+        pickle.dump((flush, name, arguments, keywords), self.requests, protocol=pickle.HIGHEST_PROTOCOL)
+        self.requests.flush()
         try:
-            result, kept = pickle.load(self.process.stdout)
+            result, kept = pickle.load(self.replies)
         except EOFError:
             self.process.wait()
             pytest.fail(f"{self.label} ended with status {self.process.returncode} in {name}")
@@ -44,9 +47,9 @@ class Child:
         return result
 
     def close(self):
-        self.process.stdin.close()
+        self.requests.close()
         self.process.wait(timeout=10)
-        self.process.stdout.close()
+        self.replies.close()
 
 
 @pytest.fixture

@@ -103,3 +103,6 @@ def test_byte_order_and_misaligned_operands(agree, numbers):
     odd = np.frombuffer(raw, np.uint8)[1:].view(np.float32).reshape(4, 6)
     odd[...] = x
     agree("matmul", odd, odd.T, expected=native.matmul(x, x.T))
+    integers = np.array([[2**64 - 1, 0, 2**63]], np.uint64)
+    agree("max", integers, axis=1)
+    agree("min", integers[:0], axis=0)

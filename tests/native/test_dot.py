@@ -2,6 +2,7 @@
 
 import ctypes
 import hashlib
+import mmap
 import os
 import platform
 import subprocess
@@ -11,8 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from samebits.native._library import DTYPES, library
 
@@ -78,14 +78,26 @@ class Case:
         ]
         return *(words(self.dtype, places[i][0], rng, self.special) for i in (0, 1)), places
 
-    def run(self, function):
+    def run(self, function, place=np.copy):
         """The words of the whole output buffer; what the call must not touch stays at a pattern."""
         a, b, (pa, pb, po) = self.operands()
         out = np.full(po[0], 0x5A5A5A5A5A5A5A5A & np.iinfo(WORDS[self.out_dtype]).max, WORDS[self.out_dtype])
+        a, b, out = place(a), place(b), place(out)
         desc = describe(self.dtype, self.out_dtype, (self.batch, self.m, self.n, self.k), pa[2], pb[2], po[2])
         pointers = [x.ctypes.data + p[1] * x.itemsize for x, p in zip((a, b, out), (pa, pb, po), strict=True)]
         assert function(desc, *pointers, None) == 0, library().sb_error()
         return out
+
+
+def at_the_edge(x, end):
+    """A copy in pages of its own between two that may not be touched, at their end or their start."""
+    page = mmap.PAGESIZE
+    size = -(-max(x.nbytes, 1) // page) * page
+    pages = mmap.mmap(-1, size + 2 * page)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    for forbidden in (start, start + page + size):
+        assert ctypes.CDLL(None).mprotect(c_void_p(forbidden), ctypes.c_size_t(page), 0) == 0
+    return np.frombuffer(pages, x.dtype, x.size, page + (size - x.nbytes if end else 0)).__iadd__(x)
 
 
 def describe(dtype, out_dtype, sizes, a, b, out):
@@ -93,7 +105,7 @@ def describe(dtype, out_dtype, sizes, a, b, out):
 
 
 def words(dtype, n, rng, special):
-    """n values of mixed size, as words; special: a twentieth of them arbitrary bits, infinities, NaN, zeros, subnormals."""
+    """n values of mixed size, as words; special: some are arbitrary bits, infinities, NaN, zeros or subnormals."""
     wide = np.float64 if dtype == "float64" else np.float32
     x = (rng.standard_normal(n) * 2.0 ** rng.integers(-6, 7, n)).astype(wide)
     if dtype == "bfloat16":
@@ -173,9 +185,10 @@ def test_every_length_of_k(dtype, k):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_every_tile(dtype):
     """Every height and width of a tile, and its masked tails."""
+    orders = [Layout((0, 1, 2)), Layout((0, 2, 1))]
     for m in range(1, 20):
         for n in (1, 2, 4, 5, 8, 9, 15, 16, 17, 32, 47, 49, 64, 65, 127, 130):
-            check(Case(dtype, dtype, 1, m, n, 3, a=Layout((0, 1 + m % 2, 2 - m % 2)), b=Layout((0, 1 + n % 2, 2 - n % 2))))
+            check(Case(dtype, dtype, 1, m, n, 3, a=orders[m % 2], b=orders[n % 2]))
 
 
 def large():
@@ -184,6 +197,9 @@ def large():
         Case("float32", "float32", 1, 130, 150, 1400),
         Case("float32", "float32", 1, 1100, 60, 70, b=Layout((0, 2, 1))),
         Case("float32", "float32", 1, 3, 700, 1100, b=Layout((0, 2, 1))),
+        *[Case("float32", "float32", 1, m, 700, 1100 + m) for m in (1, 2, 3, 4)],
+        Case("float64", "float64", 2, 2, 300, 600, out=Layout((0, 2, 1), gap=(0, 1, 1))),
+        Case("float32", "float32", 1, 1, 2500, 260, a=Layout((0, 2, 1), gap=(0, 3, 0)), special=True),
         Case("float32", "float32", 40, 17, 33, 300, out=Layout((1, 0, 2))),
         Case("float64", "float64", 1, 90, 110, 700, a=Layout((0, 2, 1)), out=Layout((0, 2, 1))),
         Case("bfloat16", "bfloat16", 1, 65, 100, 800, b=Layout((0, 2, 1))),
@@ -198,22 +214,24 @@ def test_large(case):
 
 
 def digest():
-    """Of many cases' outputs, by the kernels of this process."""
+    """Of many cases' outputs, by the kernels of this process, which a read or write outside an operand ends."""
     ours, _ = functions()
     hashed = hashlib.sha256()
     small = [
-        Case(dtype, dtype, 2, m, n, k, b=Layout((0, 1 + s % 2, 2 - s % 2)), seed=s, special=s % 3 == 0)
-        for s, (m, n, k) in enumerate((m, n, k) for m in (1, 5, 18) for n in (2, 31, 100) for k in (10, 300))
+        Case(dtype, dtype, 2, m, n, k, b=Layout(order), seed=s, special=s % 3 == 0)
+        for s, (m, n, k) in enumerate((m, n, k) for m in (1, 2, 5, 18) for n in (2, 10, 31, 100) for k in (3, 10, 300))
+        for order in [(0, 1, 2), (0, 2, 1)]
         for dtype in ("float32", "float64", "bfloat16", "float16")
     ]
-    for case in [*small, *large()]:
-        hashed.update(case.run(ours).tobytes())
+    for i, case in enumerate([*small, *large()]):
+        hashed.update(case.run(ours, lambda x, end=bool(i % 2): at_the_edge(x, end)).tobytes())
     return hashed.hexdigest()
 
 
 def digest_elsewhere(**environment):
     code = f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_dot; print(test_dot.digest())"
-    run = subprocess.run([sys.executable, "-c", code], env=os.environ | environment, capture_output=True, text=True)
+    env = {**os.environ, **environment}
+    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
 
@@ -242,13 +260,13 @@ def test_narrow_conversions(dtype):
     every = np.arange(1 << 16, dtype=np.uint16)
     one = np.array([0x3C00 if dtype == "float16" else 0x3F80], np.uint16)
     rng = np.random.default_rng(0)
-    left, right = rng.integers(0, 1 << 16, (2, 700), np.uint16)
+    left, right = rng.integers(0, 1 << 16, (2, 700), dtype=np.uint16)
     for a, b, out_dtype in [(every, one, "float32"), (every, one, dtype), (left, right, dtype)]:
         desc = describe(dtype, out_dtype, (1, a.size, b.size, 1), (0, 1, 1), (0, 1, 1), (0, b.size, 1))
         results = [np.zeros(a.size * b.size, WORDS[out_dtype]) for _ in range(2)]
         for function, out in zip((ours, twin), results, strict=True):
             assert function(desc, a.ctypes.data, b.ctypes.data, out.ctypes.data, None) == 0
-        assert_same_bits(*results, (dtype, out_dtype))
+        assert_same_bits(results[0], results[1], (dtype, out_dtype))
         if out_dtype == dtype and b is one:
             exact = every.copy()
             exact[(every & 0x7FFF) > (0x7C00 if dtype == "float16" else 0x7F80)] = NAN[dtype]

@@ -259,7 +259,7 @@ def spoiled(rng, words):
         if kind < 4:
             words[at] = INTERESTING[rng.integers(0, len(INTERESTING))]
         elif kind < 6:
-            words[at] = int(np.clip(words[at] + rng.integers(-2, 3), -(1 << 63), (1 << 63) - 1))
+            words[at] = max(-(1 << 63), min((1 << 63) - 1, int(words[at]) + int(rng.integers(-2, 3))))
         elif kind == 6:
             del words[at : at + rng.integers(1, 9)]
         else:

@@ -30,6 +30,11 @@ class Pair:
     rows: np.ndarray
     label: str
 
+    @property
+    def same_order(self) -> bool:
+        """Whether rows have kept their places (or have none, alone)."""
+        return self.left.alone or self.right.alone or bool((self.left.rows == self.right.rows).all())
+
 
 @dataclass
 class Trial:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from samebits.jax import _compat
+from samebits.jax._carry import carrier
 from samebits.jax._flatten import Equation, Value, flatten
 from samebits.jax._layout import loop, loop_constants, wants_turning
 from samebits.jax._rule import Rule, refuse
@@ -80,6 +81,9 @@ class Plan:
     @cached_property
     def is_stock(self) -> bool:
         """Whether XLA may run the jaxpr as it is."""
+        values = [*self.inputs, *self.outputs, *(v for e in self.equations for v in [*e.inputs, *e.outputs])]
+        if any(carrier(v.aval) is not None for v in values):
+            return False
         for e in self.equations:
             rule, bodies = self.rules[e], self.bodies(e)
             if rule.phase == "native" or (rule.emit is not None and not bodies) or not all(p.is_stock for p in bodies):

@@ -4,6 +4,7 @@ The rewrite is a trace: XLA's levels bind JAX's own primitives again, a native l
 to XLA is what the plan's rules say, and nothing else.
 """
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,11 +12,13 @@ import numpy as np
 from jax import lax
 
 from samebits.jax import _compat
+from samebits.jax._carry import carried, carried_params, carrier, carry, restore
 from samebits.jax._flatten import Equation, Value
 from samebits.jax._layout import TURN, loop, loop_constants
 from samebits.jax._native import run_program
 from samebits.jax._plan import Plan
 from samebits.jax._rule import is_native
+from samebits.jax.rules import CALLBACKS
 from samebits.native._program import Program
 from samebits.native._views import View
 
@@ -28,18 +31,31 @@ def rewrite(closed: Any, promise: str) -> Plan:
 
 
 def run(plan: Plan, *arguments: Any) -> list[Any]:
-    """The program's outputs, as traced values; arguments in plan.turned come transposed."""
-    return _Run(plan, arguments).outputs()
+    """The program's outputs, as traced values."""
+    narrow = {v: a for v, a in zip(plan.inputs, arguments, strict=True) if carrier(v.aval) is not None}
+    this = _Run(plan, arguments, narrow)
+    this.run()
+    return [this.read_as_is(v) for v in plan.outputs]
 
 
 class _Run:
-    def __init__(self, plan: Plan, arguments: tuple[Any, ...]):
+    """One pass over a plan: env holds values as they travel (_carry), as_is narrow floats in their own dtype, turned
+    the loop constants that come transposed."""
+
+    def __init__(self, plan: Plan, arguments: Sequence[Any], as_is: dict[Value, Any] | None = None):
         self.plan = plan
+        self.as_is = as_is or {}
+        self.is_whole = as_is is not None  # not the body of a loop or branch
         pairs = list(zip(plan.inputs, arguments, strict=True))
-        self.env: dict[Value, Any] = {v: a for v, a in pairs if v not in plan.turned}
+        self.env: dict[Value, Any] = {v: a for v, a in pairs if v not in plan.turned and v not in self.as_is}
         self.turned: dict[Value, Any] = {v: a for v, a in pairs if v in plan.turned}
 
     def outputs(self) -> list[Any]:
+        """The outputs as they travel."""
+        self.run()
+        return [self.read(v) for v in self.plan.outputs]
+
+    def run(self) -> None:
         for level, equations in self.plan.by_level.items():
             work = [e for e in equations if not self.plan.is_view(e)]
             if level % 2:
@@ -47,20 +63,24 @@ class _Run:
             else:
                 for e in work:
                     self.run_in_xla(e)
-        return [self.read(v) for v in self.plan.outputs]
 
     # ---- in XLA ----
 
     def read(self, value: Value) -> Any:
         if value not in self.env:
             e = self.plan.maker.get(value)
-            if e is not None:
+            if value in self.as_is:
+                self.env[value] = carry(self.as_is[value], value.aval)
+            elif e is not None:
                 self.run_in_xla(e)
             elif value in self.turned:
                 self.env[value] = lax.transpose(self.turned[value], TURN)
             else:
-                self.env[value] = value.const
+                self.env[value] = carry(value.const, value.aval)
         return self.env[value]
+
+    def read_as_is(self, value: Value) -> Any:
+        return self.as_is[value] if value in self.as_is else restore(self.read(value), value.aval)
 
     def read_turned(self, value: Value) -> Any:
         return self.turned[value] if value in self.turned else lax.transpose(self.read(value), TURN)
@@ -70,9 +90,12 @@ class _Run:
         with e.eqn.ctx.manager:
             if emit is not None:
                 outputs = emit(e.eqn, self.operands(e), partial(self.rewritten, e))
+            elif e.name in CALLBACKS:
+                called = e.eqn.primitive.bind(*map(self.read_as_is, e.inputs), **e.eqn.params)
+                outputs = [carry(x, v.aval) for x, v in zip(called, e.outputs, strict=True)]
             else:
                 primitive = e.eqn.primitive
-                outputs = primitive.bind(*self.operands(e), **primitive.get_bind_params(e.eqn.params))
+                outputs = primitive.bind(*self.operands(e), **primitive.get_bind_params(carried_params(e.eqn)))
         if not isinstance(outputs, (list, tuple)):
             outputs = [outputs]
         self.env.update(zip(e.outputs, outputs, strict=True))
@@ -90,8 +113,11 @@ class _Run:
         plan = self.plan.inner(body, loop_constants(e.eqn, body))
         if plan.is_stock:
             return plan.closed
-        avals = [v.aval.update(shape=v.aval.shape[::-1]) if v in plan.turned else v.aval for v in plan.inputs]
-        return _compat.trace(lambda *arguments: run(plan, *arguments), avals)
+        avals = [carried(v.aval) for v in plan.inputs]
+        avals = [
+            a.update(shape=a.shape[::-1]) if v in plan.turned else a for v, a in zip(plan.inputs, avals, strict=True)
+        ]
+        return _compat.trace(lambda *arguments: _Run(plan, arguments).outputs(), avals)
 
     # ---- natively ----
 
@@ -101,22 +127,24 @@ class _Run:
         views: dict[Value, View] = {}
         arguments: list[Any] = []
 
-        def argument(array: Any) -> View:
+        def argument(array: Any, aval: Any) -> View:
             arguments.append(array)
-            return program.argument(str(array.dtype), array.shape)
+            return program.argument(str(aval.dtype), array.shape)
 
         def look(value: Value) -> View:
             if value not in views:
                 e = self.plan.maker.get(value)
-                if e is not None and self.plan.is_view(e) and value not in self.env:
+                if e is not None and self.plan.is_view(e) and value not in self.env and value not in self.as_is:
                     (views[value],) = build(e)
                 elif value.const is not None and not value.aval.shape and is_native(value.aval):
                     dtype = value.aval.dtype
                     views[value] = program.constant(np.asarray(value.const, dtype)[()], str(dtype))
                 elif value in self.turned:
-                    views[value] = argument(self.turned[value]).transpose(TURN)
+                    views[value] = argument(self.turned[value], value.aval).transpose(TURN)
+                elif value in self.as_is:
+                    views[value] = argument(self.as_is[value], value.aval)
                 else:
-                    views[value] = argument(self.read(value))
+                    views[value] = argument(self.read(value), value.aval)
             return views[value]
 
         def build(e: Equation) -> list[View]:
@@ -128,5 +156,8 @@ class _Run:
         for e in equations:
             views.update(zip(e.outputs, build(e), strict=True))
         words = program.words([look(v) for v in wanted])
-        outputs = run_program(words, arguments, [(v.aval.shape, v.aval.dtype) for v in wanted])
-        self.env.update(zip(wanted, outputs, strict=True))
+        final = {v for v in wanted if self.is_whole and v in self.plan.outputs and carrier(v.aval) is not None}
+        types = [(v.aval if v in final else carried(v.aval)).dtype for v in wanted]
+        outputs = run_program(words, arguments, [(v.aval.shape, t) for v, t in zip(wanted, types, strict=True)])
+        for v, array in zip(wanted, outputs, strict=True):
+            (self.as_is if v in final else self.env)[v] = array

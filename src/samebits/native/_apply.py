@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from samebits.native._arrays import MAX_RANK, merge_jointly, number, strided, words
 from samebits.native._library import check, library, opcode
 from samebits.order import _elementwise as _bits
-from samebits.order._dtypes import NARROW, same_dtype
+from samebits.order._dtypes import NARROW, as_array, same_dtype
 
 _PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
 _BIT_OPS = ("neg", "abs", "copysign")
@@ -25,7 +25,7 @@ def apply(name: str, *operands: ArrayLike, dtype: DTypeLike | None = None, expon
     Raises ValueError for a name without an operation, a wrong number of operands or shapes that do not broadcast;
     TypeError for dtypes that the operation does not have.
     """
-    arrays = [np.asarray(x) for x in operands]
+    arrays = [as_array(x) for x in operands]
     arity = 3 if name == "clamp" else library().sb_op_arity(opcode(name)) if name != "const" else -1
     if name != "clamp" and (name == "const" or opcode(name) < 0):
         raise ValueError(f"there is no elementwise operation {name!r}; there are {', '.join(names())}")

@@ -23,9 +23,7 @@ def number(dtype: np.dtype) -> int:
 
 
 def strided(x: NDArray) -> tuple[NDArray, tuple[int, ...]]:
-    """x in native byte order, and its strides in elements; copied only where elements lie across each other."""
-    if not x.dtype.isnative:
-        x = x.astype(x.dtype.newbyteorder("="))
+    """x and its strides in elements; copied only where its elements lie across each other."""
     if any(s % x.itemsize for s in x.strides) or x.ctypes.data % x.itemsize:
         x = np.ascontiguousarray(x)
     return x, tuple(s // x.itemsize for s in x.strides)

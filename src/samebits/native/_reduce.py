@@ -8,12 +8,15 @@ fit.
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from samebits import order
 from samebits.native._apply import apply
 from samebits.native._arrays import groups, number, padded, pointer, words
 from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
 from samebits.order._axes import Axis, reduced_axes
-from samebits.order._dtypes import NARROW, booleans, floats, ordered
+from samebits.order._dtypes import NARROW, booleans, floats, is_float, ordered
+
+_TOP = np.int64(-(2**63))
 
 
 def _reduce(op: str, x: NDArray, axis: Axis, keepdims: bool, out_dtype: np.dtype | None = None) -> NDArray:
@@ -48,12 +51,30 @@ def prod(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
 
 def max(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
     """The largest element (clauses MAX-*). Floats, integers, booleans."""
-    return _reduce("max", ordered(x, "max"), axis, keepdims)
+    return _extremum("max", x, axis, keepdims)
 
 
 def min(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
     """The smallest element (clauses MAX-*). Floats, integers, booleans."""
-    return _reduce("min", ordered(x, "min"), axis, keepdims)
+    return _extremum("min", x, axis, keepdims)
+
+
+def _extremum(op: str, x: ArrayLike, axis: Axis, keepdims: bool) -> NDArray:
+    x = ordered(x, op)
+    wide = _sortable(x)
+    out = _reduce(op, wide, axis, keepdims)
+    if wide is x:
+        return out
+    if x.size == 0:  # the ends of x's own dtype (MAX-2), not those of int64
+        return (order.max if op == "max" else order.min)(x, axis, keepdims)
+    return (out ^ _TOP).view(np.uint64) if x.dtype == np.uint64 else out.astype(x.dtype)
+
+
+def _sortable(x: NDArray) -> NDArray:
+    """x, or in place of an integer dtype that the library has no rule for int64 with the same order (EXACT-1)."""
+    if is_float(x.dtype) or x.dtype in (np.int32, np.int64):
+        return x
+    return x.view(np.int64) ^ _TOP if x.dtype == np.uint64 else x.astype(np.int64)
 
 
 def argmax(x: ArrayLike, axis: int | None = None, keepdims: bool = False, dtype: DTypeLike = np.int64) -> NDArray:
@@ -72,7 +93,7 @@ def _arg(op: str, x: ArrayLike, axis: int | None, keepdims: bool, dtype: DTypeLi
         raise TypeError(f"{op} returns int32 or int64, not {dtype}")
     if 0 in [x.shape[i] for i in reduced_axes(axis, x.ndim)]:
         raise ValueError(f"{op} over no elements has no index (shape {x.shape}, axis {axis}; clause ARG-2)")
-    return _reduce(op, x, axis, keepdims, dtype)
+    return _reduce(op, _sortable(x), axis, keepdims, dtype)
 
 
 def any(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:

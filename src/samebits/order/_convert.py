@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from samebits.order._dtypes import FLOAT64, NARROW, canonical, is_float, widen
+from samebits.order._dtypes import FLOAT64, NARROW, as_array, canonical, is_float, widen
 from samebits.order._fma import add_to_odd
 from samebits.order._ieee import reference
 
@@ -15,7 +15,7 @@ def convert(x: ArrayLike, dtype: DTypeLike) -> NDArray:
     The exact value rounded once to nearest even (CVT-1); to integers truncated and saturated (CVT-4); to booleans
     x != 0 (CVT-7). To its own dtype the bits are kept (CVT-2).
     """
-    x, dtype = np.asarray(x), np.dtype(dtype)
+    x, dtype = as_array(x), np.dtype(dtype)
     for d in (x.dtype, dtype):
         if not (is_float(d) or d.kind in "iub"):
             raise TypeError(f"convert takes floats, integers and booleans, got {d}")

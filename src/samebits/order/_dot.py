@@ -1,4 +1,4 @@
-"""Dot products and matrix products: clauses DOT-1 to DOT-8, FLAT-2."""
+"""Dot products and matrix products: clauses DOT-1 to DOT-7, FLAT-2."""
 
 from collections.abc import Iterator, Sequence
 

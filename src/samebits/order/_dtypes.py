@@ -24,9 +24,15 @@ def is_float(dtype: np.dtype) -> bool:
     return dtype in FLOATS
 
 
+def as_array(x: ArrayLike) -> NDArray:
+    """x as an array in this machine's byte order."""
+    x = np.asarray(x)
+    return x if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
+
+
 def floats(x: ArrayLike, operation: str) -> NDArray:
     """x as an array of one of the four float formats; TypeError names the operation."""
-    x = np.asarray(x)
+    x = as_array(x)
     if not is_float(x.dtype):
         raise TypeError(
             f"{operation} takes float16, bfloat16, float32 or float64, got {x.dtype}; convert it first "
@@ -37,7 +43,7 @@ def floats(x: ArrayLike, operation: str) -> NDArray:
 
 def ordered(x: ArrayLike, operation: str) -> NDArray:
     """x as an array of floats, integers or booleans; TypeError names the operation."""
-    x = np.asarray(x)
+    x = as_array(x)
     if not (is_float(x.dtype) or x.dtype.kind in "iub"):
         raise TypeError(f"{operation} takes floats, integers or booleans, got {x.dtype}")
     return x

@@ -10,13 +10,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from samebits.order._dtypes import FLOAT32, FLOAT64, canonical, is_float, narrow, same_dtype, widen
+from samebits.order._dtypes import FLOAT32, FLOAT64, as_array, canonical, is_float, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
 
 
 def _operands(name: str, *operands: ArrayLike, integers: bool = False, booleans: bool = False) -> list[NDArray]:
-    arrays = [np.asarray(x) for x in operands]
+    arrays = [as_array(x) for x in operands]
     dtype = same_dtype(name, *arrays)
     if not (is_float(dtype) or (integers and dtype.kind in "iu") or (booleans and dtype.kind == "b")):
         kinds = "floats" + ", integers" * integers + ", booleans" * booleans
@@ -99,7 +99,7 @@ def copysign(x: ArrayLike, sign: ArrayLike) -> NDArray:
 @reference
 def select(condition: ArrayLike, true: ArrayLike, false: ArrayLike) -> NDArray:
     """`true` where condition, else `false`, bit for bit; any one dtype (NUM-5). The condition is boolean."""
-    condition, true, false = np.asarray(condition), np.asarray(true), np.asarray(false)
+    condition, true, false = np.asarray(condition), as_array(true), as_array(false)
     same_dtype("select", true, false)
     if condition.dtype.kind != "b":
         raise TypeError(f"select takes a boolean condition, got {condition.dtype}")

@@ -130,7 +130,11 @@ def _help(report: Report) -> Iterator[str]:
         fixed = f"samebits.jax.invariant({report.subject})"
         yield f"{fixed} gives each row the same bits in every batch; samebits audit --fix shows it"
     if report.verdict == "amplified":
-        yield "inputs moved by a few ulp move the result as far, so any rounding difference would"
+        yield (
+            "a function of one row cannot know its batch, so a large difference is rounding that grows on the way"
+            if report.form == "mapped"
+            else "inputs moved by a few ulp move the result as far, so any rounding difference would"
+        )
     if report.verdict == "leak":
         yield "this is what the program says, not rounding: give that operation the row's own axis or key"
     if report.verdict == "nondeterministic":

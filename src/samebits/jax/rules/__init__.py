@@ -8,7 +8,7 @@ from samebits.jax import _compat
 from samebits.jax._rule import Rule, kinds, refuse
 from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
 from samebits.jax.rules._batch import LINALG, batched
-from samebits.jax.rules._control import inlined as inlined
+from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
 
 
 def _moved(eqn: Any) -> Rule:

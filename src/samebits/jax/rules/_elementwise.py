@@ -96,11 +96,7 @@ def select(eqn: Any) -> Rule:
     def build(p: Program, eqn: Any, v: list[View]) -> View:
         return p.map("select", v[0], v[2], v[1])
 
-    if dtype in ("float16", "bfloat16"):  # XLA would widen these and flush their subnormals
-        if not two:
-            raise refuse(eqn, "a choice among several 16-bit floats has no rule", "nest jnp.where")
-        return Rule("native", clause("select"), build=build)
-    if two and dtype in ("float32", "float64", "int32", "int64", "bool"):
+    if two and dtype in ("float16", "bfloat16", "float32", "float64", "int32", "int64", "bool"):
         return Rule("either", clause("select"), build=build)
     return Rule("xla", clause("select"))
 

@@ -32,7 +32,7 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
         raise refuse(eqn, "an operand of 2^31 elements or more", "scatter into parts of it")
     flat = flat_indices(operand.shape, indices, updates.shape, eqn.params["dimension_numbers"], eqn.params["mode"])
     program = Program()
-    dtype = str(operand.dtype)
+    dtype = str(eqn.invars[0].aval.dtype)
     parts = [program.argument(dtype, (operand.size,)), program.argument("int32", (updates.size,)),
              program.argument(dtype, (updates.size,))]  # fmt: skip
     words = program.words([program.scatter(SCATTER[eqn.primitive.name], *parts)])

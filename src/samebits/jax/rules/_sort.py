@@ -24,14 +24,15 @@ def sort(eqn: Any) -> Rule:
 
 def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
     count = eqn.params["num_keys"]
-    keys = [ordered(v) if kind_of(v.aval) == "f" else v for v in values[:count]]
+    avals = [v.aval for v in eqn.invars[:count]]
+    keys = [ordered(v, str(a.dtype)) if kind_of(a) == "f" else v for v, a in zip(values, avals, strict=False)]
     out = lax.sort((*keys, *values), dimension=eqn.params["dimension"], num_keys=count, is_stable=True)
     return list(out[count:])
 
 
-def ordered(x: Any) -> Any:
-    """Integers in the order of floats: -0 equals +0, every NaN comes last and equals every other."""
-    name, infinity = _BITS[str(x.dtype)]
+def ordered(x: Any, dtype: str) -> Any:
+    """Integers in the order of floats of this dtype (x may be their bits): -0 equals +0, NaNs come last, all equal."""
+    name, infinity = _BITS[dtype]
     bits = lax.bitcast_convert_type(x, name)
     top = jnp.iinfo(name).max
     magnitude = bits & bits.dtype.type(top)

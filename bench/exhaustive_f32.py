@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from ctypes import c_int64, c_void_p
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -85,7 +86,7 @@ def decide(name: str, x: float) -> np.float32:
     with mpmath.workprec(300):
         value = EXACT[name](mpmath.mpf(x))
         exponent = max(mpmath.mag(value) - 24, -149)  # of the last place of float32
-        units = mpmath.nint(mpmath.ldexp(value, -exponent))  # nearest even, as float32 rounds
+        units: Any = mpmath.nint(mpmath.ldexp(value, -exponent))  # nearest even, as float32 rounds
         return np.float32(math.ldexp(int(units), exponent))
 
 

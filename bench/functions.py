@@ -13,6 +13,7 @@ from collections.abc import Callable
 from ctypes import c_int64, c_void_p
 from pathlib import Path
 from time import perf_counter_ns
+from typing import Any
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "SAMEBITS_THREADS"):
     os.environ.setdefault(name, "1")
@@ -78,7 +79,7 @@ def jitted(name: str, args: list[np.ndarray]) -> Call:
     return lambda: function(*put).block_until_ready()
 
 
-def row(name: str, dtype: np.dtype, rounds: int, with_jax: bool) -> dict[str, object]:
+def row(name: str, dtype: np.dtype, rounds: int, with_jax: bool) -> dict[str, Any]:
     args = operands(name, dtype)
     calls = {"ours": ours(name, args), "numpy": theirs(name, args), "jax": jitted(name, args) if with_jax else None}
     best: dict[str, float] = {}

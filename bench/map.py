@@ -27,7 +27,19 @@ def compiled(m: Map) -> tuple[Callable[[], None], list]:
     words = map_words(m, outputs)
     pairs = [w for i in range(len(m.inputs) + len(outputs)) for w in (i, 0)]
     sizes = [x.nbytes for x in [*whole, *outputs]]
-    program = [0x53414D4542495431, len(whole), len(outputs), 0, 1, *sizes, 0, len(pairs) // 2, *pairs, len(words), *words]
+    program = [
+        0x53414D4542495431,
+        len(whole),
+        len(outputs),
+        0,
+        1,
+        *sizes,
+        0,
+        len(pairs) // 2,
+        *pairs,
+        len(words),
+        *words,
+    ]
     handle = library().sb_program_new(int64s(program), len(program))
     if not handle:
         raise RuntimeError(library().sb_error().decode())
@@ -58,7 +70,12 @@ def minima(calls: list[Callable[[], object]], seconds: float = 0.6) -> list[floa
 
 def relu_bias() -> tuple[Map, Callable[[], object]]:
     x, b = np.random.default_rng(0).normal(size=(10_000, 10)).astype(F), np.ones(10, F)
-    m = Map([x, np.broadcast_to(b, x.shape)], [Op("add", F, (0, 1)), constant(np.float32(0)), Op("max", F, (2, 3))], [4], x.shape)
+    m = Map(
+        [x, np.broadcast_to(b, x.shape)],
+        [Op("add", F, (0, 1)), constant(np.float32(0)), Op("max", F, (2, 3))],
+        [4],
+        x.shape,
+    )
     return m, lambda: np.maximum(x + b, np.float32(0))
 
 
@@ -66,9 +83,9 @@ def gelu_like(size: int) -> tuple[Map, Callable[[], object]]:
     """Eleven operations of one rounding each (tanh left out: this measures the machine, not a function)."""
     x = np.random.default_rng(0).normal(size=size).astype(F)
     c = [constant(np.float32(v)) for v in (0.044715, 0.7978845, 0.5, 1.0)]  # values 1 to 4
-    ops = [*c, Op("mul", F, (0, 0)), Op("mul", F, (5, 0)), Op("mul", F, (6, 1)), Op("add", F, (0, 7)), Op("mul", F, (8, 2)),
-           Op("mul", F, (9, 9)), Op("add", F, (10, 4)), Op("div", F, (9, 11)), Op("add", F, (12, 4)), Op("mul", F, (13, 0)),
-           Op("mul", F, (14, 3))]  # fmt: skip
+    chain = [("mul", (0, 0)), ("mul", (5, 0)), ("mul", (6, 1)), ("add", (0, 7)), ("mul", (8, 2)), ("mul", (9, 9)),
+             ("add", (10, 4)), ("div", (9, 11)), ("add", (12, 4)), ("mul", (13, 0)), ("mul", (14, 3))]  # fmt: skip
+    ops = [*c, *(Op(name, F, operands) for name, operands in chain)]
 
     def numpy() -> object:
         f = np.float32
@@ -112,11 +129,16 @@ def show(name: str, per: int, unit: str, ours: float, numpy: float | None = None
 
 
 def main() -> None:
-    print(f"isa {library().sb_isa().decode()}, threads {library().sb_threads()}; an empty ctypes call is part of each time")
+    print(
+        f"isa {library().sb_isa().decode()}, threads {library().sb_threads()}; each time includes an empty ctypes call"
+    )
     call = library().sb_contract_version
     (empty,) = minima([lambda: call()])
     print(f"{'(an empty call)':34}{empty / 1000:12.2f} us")
-    for name, (m, numpy) in [("relu + bias (10000, 10)", relu_bias()), *((f"gelu-like, 11 ops, {n:.0e}", gelu_like(n)) for n in (1_000, 100_000, 10_000_000))]:
+    for name, (m, numpy) in [
+        ("relu + bias (10000, 10)", relu_bias()),
+        *((f"gelu-like, 11 ops, {n:.0e}", gelu_like(n)) for n in (1_000, 100_000, 10_000_000)),
+    ]:
         run, alive = compiled(m)
         ours, theirs = minima([run, numpy], 1.5)
         show(name, m.inputs[0].size, "elem", ours, theirs)

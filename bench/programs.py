@@ -24,6 +24,8 @@ from samebits.jax import invariant
 from samebits.native import isa, threads
 
 HERE = Path(__file__).parent
+AIM = 1.5
+"""The ratio that no row should exceed at this stage."""
 BEGIN, END = "<!-- programs: begin -->", "<!-- programs: end -->"
 
 mlp = import_module("samebits.examples.mlp")
@@ -42,9 +44,9 @@ def programs() -> Iterator[Program]:
 
     x = mlp.make_input(10_000)
     for n in (1, 10, 1000, 10_000):
-        yield f"MLP, {n:,} rows", mlp.fn, invariant(mlp.fn), (x[:n],)
+        yield f"MLP, {_rows(n)}", mlp.fn, invariant(mlp.fn), (x[:n],)
     for n in (1, 10, 1000, 10_000):
-        yield f"MLP, gradient of each of {n:,} rows", *_per_example_gradients(mlp_loss), (params, x[:n])
+        yield f"MLP, gradient of each of {_rows(n)}", *_per_example_gradients(mlp_loss), (params, x[:n])
 
     weights, rest = eqx.partition(ode.net, eqx.is_inexact_array)
 
@@ -56,6 +58,10 @@ def programs() -> Iterator[Program]:
     yield "neural ODE, vmap(64)", jax.vmap(ode.fn), jax.vmap(invariant(ode.fn)), (y0,)
     yield "neural ODE, gradient, alone", jax.grad(ode_loss), jax.grad(invariant(ode_loss)), (weights, y0[0])
     yield "neural ODE, gradients, vmap(64)", *_per_example_gradients(ode_loss), (weights, y0)
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n:,} rows"
 
 
 def _per_example_gradients(loss: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -118,7 +124,8 @@ def table(host: dict[str, Any], rows: dict[str, dict]) -> str:
             f"| {name} | {least['stock']:,.1f} | {least['invariant']:,.1f} | {row['ratio_of_minima']:.2f} | "
             f"{row['ratio_of_medians']:.2f} |"
         )
-    return "\n".join(lines)
+    missed = [name for name, row in rows.items() if row["ratio_of_minima"] > AIM]
+    return "\n".join([*lines, "", f"Above {AIM} x stock: {'; '.join(missed) or 'none'}."])
 
 
 def main() -> None:

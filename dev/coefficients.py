@@ -114,9 +114,8 @@ def constants() -> dict[str, list[float]]:
 
 def two_over_pi_words(count: int = 21) -> list[int]:
     """The bits of 2/pi after the binary point as words of 64, after one word of zeros (spec/functions.md)."""
-    mp.mp.prec = 64 * count + 64
-    bits = int(mp.floor(2 / mp.pi * mpf(2) ** (64 * (count - 1))))
-    mp.mp.dps = 60
+    with mp.workprec(64 * count + 64):
+        bits = int(mp.floor(2 / mp.pi * mpf(2) ** (64 * (count - 1))))
     return [(bits >> (64 * (count - 1 - i))) & (2**64 - 1) for i in range(count)]
 
 

@@ -1,4 +1,4 @@
-// Scratch memory of a thread: grows, is never given back before the thread ends, 64-byte aligned.
+// Scratch memory of a thread: grows, is given back by trim() or when the thread ends, 64-byte aligned.
 #ifndef SB_FRAME_ARENA_H_
 #define SB_FRAME_ARENA_H_
 
@@ -26,6 +26,14 @@ class Arena {
     data_ = static_cast<char*>(aligned_alloc(kAlign, static_cast<size_t>(aligned(bytes))));
     if (data_) size_ = bytes;
     return data_;
+  }
+
+  // Gives back a reservation of more bytes than these.
+  void trim(int64_t kept) {
+    if (size_ <= kept) return;
+    free(data_);
+    data_ = nullptr;
+    size_ = 0;
   }
 
  private:

@@ -1,4 +1,5 @@
-// What the operands of a step touch, by its descriptor (samebits.h); the operations check the rest themselves.
+// What the operands of a step touch, by its descriptor (samebits.h); the operations check the rest
+// themselves.
 #include "frame/checks.h"
 
 #include <string.h>
@@ -18,10 +19,14 @@ int check_rank(const char* who, int64_t rank) {
   return fail("%s: rank is %lld; give 0 to %d axes (merge neighbouring ones)", who, as_ll(rank), SB_MAX_RANK);
 }
 
-int too_far(const char* who) { return fail("%s: an offset of an operand does not fit; check sizes and strides", who); }
+int too_far(const char* who) {
+  return fail("%s: an offset of an operand does not fit; check sizes and strides", who);
+}
 
 int overlapping(const char* who) {
-  return fail("%s: the strides of the output let its elements overlap; give each axis a stride beyond the finer ones", who);
+  return fail(
+      "%s: the strides of the output let its elements overlap; give each axis a stride beyond the finer ones",
+      who);
 }
 
 int check(const sb_dot_desc& d, Footprint f[3]) {
@@ -31,7 +36,8 @@ int check(const sb_dot_desc& d, Footprint f[3]) {
   if (check_shape(who, 3, a) || check_shape(who, 3, b) || check_shape(who, 3, out)) return -1;
   f[0].item = f[1].item = item_size(d.dtype);
   f[2].item = item_size(d.out_dtype);
-  if (!f[0].span.axes(3, a, d.a) || !f[1].span.axes(3, b, d.b) || !f[2].span.axes(3, out, d.out)) return too_far(who);
+  if (!f[0].span.axes(3, a, d.a) || !f[1].span.axes(3, b, d.b) || !f[2].span.axes(3, out, d.out))
+    return too_far(who);
   return apart(3, out, d.out) ? 0 : overlapping(who);
 }
 
@@ -42,7 +48,8 @@ int check(const sb_reduce_desc& d, Footprint f[2]) {
   if (check_shape(who, d.kept_rank, d.kept_shape) || check_shape(who, d.red_rank, d.red_shape)) return -1;
   f[0].item = item_size(d.dtype);
   f[1].item = item_size(d.out_dtype);
-  if (!f[0].span.axes(d.kept_rank, d.kept_shape, d.kept_stride) || !f[0].span.axes(d.red_rank, d.red_shape, d.red_stride)) {
+  if (!f[0].span.axes(d.kept_rank, d.kept_shape, d.kept_stride) ||
+      !f[0].span.axes(d.red_rank, d.red_shape, d.red_stride)) {
     return too_far(who);
   }
   int64_t kept;
@@ -73,14 +80,17 @@ int check(const sb_scatter_desc& d, Footprint f[4]) {
   if (check_shape(who, 1, &d.length) || check_shape(who, 1, &d.count)) return -1;
   f[0].item = f[2].item = f[3].item = item_size(d.dtype);
   f[1].item = item_size(d.index_dtype);
-  const bool fits = f[0].span.axis(d.length, 1) && f[1].span.axis(d.count, 1) && f[2].span.axis(d.count, 1) && f[3].span.axis(d.length, 1);
+  const bool fits = f[0].span.axis(d.length, 1) && f[1].span.axis(d.count, 1) && f[2].span.axis(d.count, 1) &&
+                    f[3].span.axis(d.length, 1);
   return fits ? 0 : too_far(who);
 }
 
-template <class Desc> int check_as(const char* who, const std::vector<int64_t>& words, std::vector<Footprint>* f, size_t operands) {
+template <class Desc>
+int check_as(const char* who, const std::vector<int64_t>& words, std::vector<Footprint>* f, size_t operands) {
   if (words.size() * sizeof(int64_t) != sizeof(Desc)) {
     return fail("%s: the descriptor has %lld words where %lld are wanted; see samebits.h", who,
-                as_ll(static_cast<int64_t>(words.size())), as_ll(static_cast<int64_t>(sizeof(Desc) / sizeof(int64_t))));
+                as_ll(static_cast<int64_t>(words.size())),
+                as_ll(static_cast<int64_t>(sizeof(Desc) / sizeof(int64_t))));
   }
   f->assign(operands, Footprint());
   return check(*reinterpret_cast<const Desc*>(words.data()), f->data());
@@ -95,19 +105,27 @@ int check(const sb_copy_desc& d, Footprint f[2]) {
   }
   if (check_rank(who, d.rank) || check_shape(who, d.rank, d.shape)) return -1;
   f[0].item = f[1].item = d.item_size;
-  if (!f[0].span.axes(d.rank, d.shape, d.in_stride) || !f[1].span.axes(d.rank, d.shape, d.out_stride)) return too_far(who);
+  if (!f[0].span.axes(d.rank, d.shape, d.in_stride) || !f[1].span.axes(d.rank, d.shape, d.out_stride))
+    return too_far(who);
   return apart(d.rank, d.shape, d.out_stride) ? 0 : overlapping(who);
 }
 
-int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Footprint>* footprints, int64_t* inputs) {
+int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Footprint>* footprints,
+                int64_t* inputs) {
   *inputs = kind == SB_STEP_DOT ? 2 : kind == SB_STEP_SCATTER ? 3 : 1;
   switch (kind) {
-    case SB_STEP_DOT: return check_as<sb_dot_desc>("sb_dot", words, footprints, 3);
-    case SB_STEP_REDUCE: return check_as<sb_reduce_desc>("sb_reduce", words, footprints, 2);
-    case SB_STEP_CUMULATIVE: return check_as<sb_cumulative_desc>("sb_cumulative", words, footprints, 2);
-    case SB_STEP_SCATTER: return check_as<sb_scatter_desc>("sb_scatter", words, footprints, 4);
-    case SB_STEP_COPY: return check_as<sb_copy_desc>("sb_copy", words, footprints, 2);
-    default: return fail("sb_program_new: kind %lld is none", as_ll(kind));
+    case SB_STEP_DOT:
+      return check_as<sb_dot_desc>("sb_dot", words, footprints, 3);
+    case SB_STEP_REDUCE:
+      return check_as<sb_reduce_desc>("sb_reduce", words, footprints, 2);
+    case SB_STEP_CUMULATIVE:
+      return check_as<sb_cumulative_desc>("sb_cumulative", words, footprints, 2);
+    case SB_STEP_SCATTER:
+      return check_as<sb_scatter_desc>("sb_scatter", words, footprints, 4);
+    case SB_STEP_COPY:
+      return check_as<sb_copy_desc>("sb_copy", words, footprints, 2);
+    default:
+      return fail("sb_program_new: kind %lld is none", as_ll(kind));
   }
 }
 

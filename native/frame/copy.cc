@@ -33,7 +33,8 @@ extern "C" int32_t sb_copy(const sb_copy_desc* desc, const void* in, void* out, 
       std::copy(axes, axes + rank, mine);
       const int64_t begin = part * rounded;
       mine[widest].size = std::min(rounded, axes[widest].size - begin);
-      move(mine, rank, desc->item_size, static_cast<const char*>(in) + begin * axes[widest].in * desc->item_size,
+      move(mine, rank, desc->item_size,
+           static_cast<const char*>(in) + begin * axes[widest].in * desc->item_size,
            static_cast<char*>(out) + begin * axes[widest].out * desc->item_size);
     });
   } else {

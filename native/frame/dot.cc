@@ -1,5 +1,6 @@
 // sb_dot: checks a descriptor, settles the roles of its operands, and splits the work over threads.
 #include <algorithm>
+#include <atomic>
 
 #include "frame/dot_block.h"
 #include "frame/error.h"
@@ -51,6 +52,10 @@ int check(const sb_dot_desc& d) {
     }
   }
   return 0;
+}
+
+int no_memory() {
+  return fail("sb_dot: no memory for packed operands; free some, or set SAMEBITS_THREADS lower");
 }
 
 // The batch and where its entries begin.
@@ -126,8 +131,10 @@ extern "C" int32_t sb_dot(const sb_dot_desc* desc, const void* a, const void* b,
     IeeeMode ieee;
     const DotPlan plan(table, p);
     for (int64_t i = 0; i < batch.count; ++i) {
-      plan.run(a_bytes + i * batch.a * in_item, b_bytes + i * batch.b * in_item,
-               out_bytes + i * batch.out * out_item);
+      if (!plan.run(a_bytes + i * batch.a * in_item, b_bytes + i * batch.b * in_item,
+                    out_bytes + i * batch.out * out_item)) {
+        return no_memory();
+      }
     }
     return 0;
   }
@@ -141,6 +148,7 @@ extern "C" int32_t sb_dot(const sb_dot_desc* desc, const void* a, const void* b,
   const bool rows_first = p.rows / row_quantum >= p.cols / col_quantum;
   const Parts rows(p.rows, rows_first ? rest : 1, row_quantum);
   const Parts cols(p.cols, rows_first ? 1 : rest, col_quantum);
+  std::atomic<bool> failed{false};
   parallel(executor, entries.count * rows.count * cols.count, [&](int64_t task) {
     const int64_t e = task / (rows.count * cols.count), r = task / cols.count % rows.count,
                   c = task % cols.count;
@@ -149,11 +157,12 @@ extern "C" int32_t sb_dot(const sb_dot_desc* desc, const void* a, const void* b,
     part.cols = cols.length(c);
     const DotPlan plan(table, part);
     for (int64_t i = entries.begin(e); i < entries.begin(e) + entries.length(e); ++i) {
-      plan.run(
+      const bool done = plan.run(
           a_bytes + (i * batch.a + rows.begin(r) * p.a_row) * in_item,
           b_bytes + (i * batch.b + cols.begin(c) * p.b_col) * in_item,
           out_bytes + (i * batch.out + rows.begin(r) * p.out_row + cols.begin(c) * p.out_col) * out_item);
+      if (!done) failed = true;
     }
   });
-  return 0;
+  return failed ? no_memory() : 0;
 }

@@ -1,10 +1,8 @@
 #include "frame/dot_block.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <new>
 
+#include "frame/arena.h"
 #include "samebits/contract.h"
 
 namespace sb {
@@ -37,34 +35,9 @@ constexpr int64_t kBufferedTiles = 4;
 constexpr int kInItem[kDotTypes] = {2, 2, 4, 8};
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t aligned(int64_t bytes) { return (bytes + 63) & ~int64_t{63}; }
 
-// This thread's scratch: grows, and is given back when a call has needed much.
-class Scratch {
- public:
-  ~Scratch() { free(memory_); }
-  char* get(int64_t bytes) {
-    if (bytes > size_) {
-      free(memory_);
-      size_ = std::max<int64_t>(bytes, 1 << 16);
-      memory_ = static_cast<char*>(aligned_alloc(64, static_cast<size_t>(aligned(size_))));
-      if (!memory_) abort();
-    }
-    return memory_;
-  }
-  void trim() {
-    if (size_ <= kKeep) return;
-    free(memory_);
-    memory_ = nullptr;
-    size_ = 0;
-  }
-
- private:
-  static constexpr int64_t kKeep = int64_t{1} << 25;
-  char* memory_ = nullptr;
-  int64_t size_ = 0;
-};
-thread_local Scratch scratch_of_thread;
+// Scratch that a thread keeps from one product to the next; what needed more gives it back.
+constexpr int64_t kKept = int64_t{1} << 25;
 
 // The estimated cost of a product with its columns vectorised, in FMA instructions.
 double cost(const DotKernels& kernels, const DotProduct& p) {
@@ -165,12 +138,14 @@ int DotPlan::next_panel(int64_t vectors) const {
   return static_cast<int>(ceil_div(vectors, ceil_div(vectors, widest)));
 }
 
-void DotPlan::run(const void* a_, const void* b_, void* out_) const {
+bool DotPlan::run(const void* a_, const void* b_, void* out_) const {
   const char *a = static_cast<const char*>(a_), *b = static_cast<const char*>(b_);
   char* out = static_cast<char*>(out_);
   constexpr int64_t kStack = 8192;
   alignas(64) char stack[kStack];
-  char* scratch = scratch_ <= kStack ? stack : scratch_of_thread.get(scratch_);
+  static thread_local Arena arena;
+  char* scratch = scratch_ <= kStack ? stack : arena.reserve(scratch_);
+  if (!scratch) return false;
   if (fused_) {
     run_fused(a, b, out, scratch);
   } else if (stream_) {
@@ -184,7 +159,8 @@ void DotPlan::run(const void* a_, const void* b_, void* out_) const {
       }
     }
   }
-  if (scratch != stack) scratch_of_thread.trim();
+  if (scratch != stack) arena.trim(kKept);
+  return true;
 }
 
 void DotPlan::panel(const char* a, const char* b, char* out, char* scratch, int64_t row0, int64_t rows,

@@ -23,7 +23,7 @@ DotProduct oriented(const DotKernels& kernels, const DotProduct& p, bool* exchan
 class DotPlan {
  public:
   DotPlan(const DotKernels& kernels, const DotProduct& product);
-  void run(const void* a, const void* b, void* out) const;
+  bool run(const void* a, const void* b, void* out) const;  // false: no memory for its scratch
 
  private:
   void panel(const char* a, const char* b, char* out, char* scratch, int64_t row0, int64_t rows,

@@ -15,11 +15,14 @@ namespace {
 struct Choice {
   const char* name;
   bool here;
-  Kernels table;
+  Kernels (*table)();  // called only where `here`: what fills a table is compiled for its instruction set too
 };
 
-#define SB_TABLE(isa) \
-  {#isa, isa::dot_kernels(), isa::map_kernels(), isa::math_kernels(), isa::reduce_kernels()}
+#define SB_TABLE(isa)                                                                 \
+  [] {                                                                                \
+    return Kernels{#isa, isa::dot_kernels(), isa::map_kernels(), isa::math_kernels(), \
+                   isa::reduce_kernels()};                                            \
+  }
 
 const Choice* choices(int* count) {
 #ifdef __x86_64__
@@ -27,8 +30,7 @@ const Choice* choices(int* count) {
   static const Choice all[] = {
       {"generic", true, SB_TABLE(generic)},
       {"avx2",
-       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c"),
+       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c"),
        SB_TABLE(avx2)},
       {"avx512",
        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -43,7 +45,8 @@ const Choice* choices(int* count) {
 }
 
 struct Selected {
-  const Kernels* table = nullptr;
+  bool found = false;
+  Kernels table = {};
   std::string error;
   std::string runnable;
 };
@@ -54,17 +57,21 @@ Selected select() {
   const Choice* all = choices(&n);
   const char* wish = getenv("SAMEBITS_ISA");
   bool known = false;
+  const Choice* chosen = nullptr;
   for (int i = 0; i < n; ++i) {
     if (all[i].here) s.runnable += (s.runnable.empty() ? "" : ",") + std::string(all[i].name);
     if (wish && *wish) {
       if (strcmp(wish, all[i].name) != 0) continue;
       known = true;
-      if (all[i].here) s.table = &all[i].table;
+      if (all[i].here) chosen = &all[i];
     } else if (all[i].here) {
-      s.table = &all[i].table;
+      chosen = &all[i];
     }
   }
-  if (!s.table) {
+  if (chosen) {
+    s.found = true;
+    s.table = chosen->table();
+  } else {
     s.error = std::string("SAMEBITS_ISA=") + wish +
               (known || !strcmp(wish, "neon") || !strcmp(wish, "avx2") || !strcmp(wish, "avx512")
                    ? " is not supported by this CPU"
@@ -83,8 +90,9 @@ const Selected& selected() {
 
 const Kernels* kernels() {
   const Selected& s = selected();
-  if (!s.table) fail("%s", s.error.c_str());
-  return s.table;
+  if (s.found) return &s.table;
+  fail("%s", s.error.c_str());
+  return nullptr;
 }
 
 }  // namespace sb

@@ -80,7 +80,9 @@ class Runner {
     return std::find(out_, out_ + plan_.outputs, array) != out_ + plan_.outputs;
   }
 
-  void call(const MapPlan::Instruction& i, int64_t n) const { i.fn(p_[i.a], p_[i.b], p_[i.c], p_[i.y], n, i.call); }
+  void call(const MapPlan::Instruction& i, int64_t n) const {
+    i.fn(p_[i.a], p_[i.b], p_[i.c], p_[i.y], n, i.call);
+  }
 
   int64_t offset(const MapPlan::Walk& w, const int64_t* index, int64_t first_row) const {
     int64_t at = first_row * w.step;
@@ -101,6 +103,7 @@ class Runner {
       if (g.if_written) {
         if (!written_ || !is_output(in_[g.array])) continue;
         memcpy(p_[g.slot], p_[g.array], static_cast<size_t>(n * g.item));
+        clear_rest(p_[g.slot], n * g.item);
         p_[g.array] = p_[g.slot];
       } else if (changed == MapPlan::kNever || g.change == MapPlan::kPerBlock ||
                  (g.change == MapPlan::kPerOuter && changed == MapPlan::kPerOuter)) {
@@ -109,10 +112,16 @@ class Runner {
                g.change == MapPlan::kPerBlock ? rows : std::min(plan_.rows, plan_.tile));
       }
     }
-    for (const MapPlan::Instruction& i : plan_.body) call(i, n);
+    for (const MapPlan::Instruction& i : plan_.body)
+      call(i, (n + i.unit - 1) & -static_cast<int64_t>(i.unit));
     for (const MapPlan::Store& s : plan_.stores) {
       store(s, static_cast<char*>(out_[s.array]) + offset(s, index, first), rows);
     }
+  }
+
+  // The lanes after a buffer's last element are computed with too: zeros are never slow.
+  static void clear_rest(char* buffer, int64_t bytes) {
+    memset(buffer + bytes, 0, static_cast<size_t>(aligned(bytes) - bytes));
   }
 
   void gather(const MapPlan::Gather& g, const char* from, int64_t rows) const {
@@ -121,8 +130,8 @@ class Runner {
       fill(to, from, g.item, kMapLine / g.item);
       return;
     }
-    Axis axes[SB_MAX_RANK];
     const int64_t row_bytes = plan_.row * g.item;
+    clear_rest(to, rows * row_bytes);
     if (g.step == 0) {  // one row, repeated by doubling
       move(g.inner, g.rank, g.item, from, to);
       for (int64_t done = 1; done < rows;) {
@@ -132,6 +141,7 @@ class Runner {
       }
       return;
     }
+    Axis axes[SB_MAX_RANK];
     axes[0] = {rows, g.step / g.item, plan_.row};
     std::copy(g.inner, g.inner + g.rank, axes + 1);
     move(axes, g.rank + 1, g.item, from, to);
@@ -168,12 +178,14 @@ class Runner {
 
 int run_map(const MapPlan& plan, const void* const* in, void* const* out, const sb_executor* executor) {
   if (plan.blocks == 0) return 0;
-  // Tuning: waking a thread costs 5 to 10 us, so a share is at least 30 us of work: the instructions' cost, and
-  // 0.1 ns for each operand of an element that comes from memory.
+  // Tuning: waking a thread costs 5 to 10 us, so a share is at least 30 us of work: the instructions' cost,
+  // and 0.1 ns for each operand of an element that comes from memory.
   constexpr int64_t kShare = 300000;
   const int64_t block_cost =
-      (plan.cost + static_cast<int64_t>(plan.direct_in.size() + plan.direct_out.size() + 4 * plan.gathers.size())) *
-          plan.rows * plan.row + 40 * static_cast<int64_t>(plan.body.size());
+      (plan.cost +
+       static_cast<int64_t>(plan.direct_in.size() + plan.direct_out.size() + 4 * plan.gathers.size())) *
+          plan.rows * plan.row +
+      40 * static_cast<int64_t>(plan.body.size());
   const int64_t total = plan.blocks > kShare * 64 ? kShare * 64 : block_cost * plan.blocks;
   int64_t parts = 1;
   if (plan.blocks > 1 && total >= 2 * kShare) {
@@ -181,7 +193,8 @@ int run_map(const MapPlan& plan, const void* const* in, void* const* out, const 
   }
   if (parts <= 1) {
     IeeeMode ieee;
-    if (!Runner(plan, in, out).run(0, plan.blocks)) return fail("sb_map: no memory for the buffers of a block");
+    if (!Runner(plan, in, out).run(0, plan.blocks))
+      return fail("sb_map: no memory for the buffers of a block");
     return 0;
   }
   // Four shares for each thread: one that is late (another program's core) holds up a quarter of its part.

@@ -11,9 +11,9 @@ namespace sb {
 
 struct MapCall;
 
-// y[i] = op(a[i], b[i], c[i]) for i < n, any n >= 0. Nothing outside [0, n) is read or written, but
-// for an operand with step 0: it is one line of kMapLine bytes that repeats the operand's value.
-// y may be an operand of the same item size.
+// y[i] = op(a[i], b[i], c[i]) for i < n, any n >= 0. Nothing outside [0, n) is read or written, except
+// that an operand with step 0 is one line of kMapLine bytes that repeats its value, and that y with room
+// may be written to the end of its last register. y may be an operand of the same item size.
 using MapFn = void (*)(const void* a, const void* b, const void* c, void* y, int64_t n, const MapCall& call);
 
 constexpr int kMapLine = 64;  // bytes: the widest register of any instruction set
@@ -22,6 +22,7 @@ constexpr int kMapLine = 64;  // bytes: the widest register of any instruction s
 struct MapCall {
   int64_t step[3];  // 1: operands are arrays; 0: one repeated value
   int64_t imm;      // INTEGER_POW: the exponent
+  bool room;        // y is a buffer of whole registers (a partial store is slow to load again)
   union {
     UnaryFn unary;  // of MathKernels
     BinaryFn binary;
@@ -33,7 +34,12 @@ struct MapCall {
 
 // Dtypes of operands by index; -1: none.
 constexpr int map_type(int64_t dtype) {
-  return dtype == SB_F32 ? 0 : dtype == SB_F64 ? 1 : dtype == SB_I32 ? 2 : dtype == SB_I64 ? 3 : dtype == SB_BOOL ? 4 : -1;
+  return dtype == SB_F32    ? 0
+         : dtype == SB_F64  ? 1
+         : dtype == SB_I32  ? 2
+         : dtype == SB_I64  ? 3
+         : dtype == SB_BOOL ? 4
+                            : -1;
 }
 constexpr int kMapTypes = 5;
 
@@ -43,7 +49,7 @@ struct MapKernels {
   struct Table {
     MapFn plain[kOpCount][kMapTypes];
     MapFn canonical[kOpCount][kMapTypes];
-    MapFn select[4];                               // by log2 of the values' item size
+    MapFn select[4];                                // by log2 of the values' item size
     MapFn convert[SB_DTYPE_COUNT][SB_DTYPE_COUNT];  // [from][to]; canonical
   };
   Table block, single;

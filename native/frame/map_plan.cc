@@ -12,19 +12,29 @@
 namespace sb {
 namespace {
 
-// Tuning: elements of a block. 512 spread the ~4 ns of an instruction's dispatch to nothing, and a few buffers of
-// 2 KiB stay in L1.
+// Tuning: elements of a block. 512 spread the ~4 ns of an instruction's dispatch to nothing, and a few
+// buffers of 2 KiB stay in L1.
 constexpr int64_t kBlock = 512;
 // Tuning: bytes of the buffers of a block, half of a 32 KiB L1; the arrays stream through the rest.
 constexpr int64_t kBufferBytes = 16 << 10;
-// Tuning: a row up to this long joins its neighbours in a block (operands that differ from row to row are then
-// copied); a longer one is a block of its own and is used where it lies.
+// Tuning: a row up to this long joins its neighbours in a block (operands that differ from row to row are
+// then copied); a longer one is a block of its own and is used where it lies.
 constexpr int64_t kLongRow = 256;
 
 bool is_function(int op) {
   switch (op) {
-    case kOp_rsqrt: case kOp_exp: case kOp_exp2: case kOp_expm1: case kOp_log: case kOp_log1p: case kOp_tanh:
-    case kOp_logistic: case kOp_sin: case kOp_cos: case kOp_erf: case kOp_pow:
+    case kOp_rsqrt:
+    case kOp_exp:
+    case kOp_exp2:
+    case kOp_expm1:
+    case kOp_log:
+    case kOp_log1p:
+    case kOp_tanh:
+    case kOp_logistic:
+    case kOp_sin:
+    case kOp_cos:
+    case kOp_erf:
+    case kOp_pow:
       return true;
     default:
       return false;
@@ -41,14 +51,20 @@ int64_t cost_of(int op) {  // of an element, in units of 0.1 ns
   if (op == kOp_rem) return 100;
   if (op == kOp_pow) return 30;
   if (is_function(op)) return 10;
-  return op == kOp_div || op == kOp_sqrt || op == kOp_convert || op == kOp_integer_pow || op == kOp_nextafter ? 3 : 1;
+  return op == kOp_div || op == kOp_sqrt || op == kOp_convert || op == kOp_integer_pow || op == kOp_nextafter
+             ? 3
+             : 1;
 }
 
 class Planner {
  public:
   Planner(const MapSpec& spec, MapPlan* plan)
-      : spec_(spec), plan_(*plan), n_in_(static_cast<int>(spec.inputs.size())),
-        n_(n_in_ + static_cast<int>(spec.instructions.size())), single_(spec.count == 1), values_(static_cast<size_t>(n_)) {}
+      : spec_(spec),
+        plan_(*plan),
+        n_in_(static_cast<int>(spec.inputs.size())),
+        n_(n_in_ + static_cast<int>(spec.instructions.size())),
+        single_(spec.count == 1),
+        values_(static_cast<size_t>(n_)) {}
 
   int run() {
     plan_.inputs = n_in_;
@@ -71,17 +87,20 @@ class Planner {
     bool used = false;
     bool bits_seen = false;  // an output or a bit operation looks at it: a NaN must be canonical
     bool to_function = false;
-    bool uniform = false;    // one value for the whole map
-    bool line = false;       // step 0
-    int32_t slot = -1;       // of the pointer table
-    int32_t spread = -1;     // the buffer that a function reads it from, if it is a line
-    int last_use = -1;       // instruction; n_ for the stores at the end
-    int written = -1;        // the output that it is computed into
+    bool uniform = false;  // one value for the whole map
+    bool line = false;     // step 0
+    int32_t slot = -1;     // of the pointer table
+    int32_t spread = -1;   // the buffer that a function reads it from, if it is a line
+    int last_use = -1;     // instruction; n_ for the stores at the end
+    int written = -1;      // the output that it is computed into
   };
   Value& value(int64_t i) { return values_[static_cast<size_t>(i)]; }
-  const MapSpec::Instruction& instruction(int i) const { return spec_.instructions[static_cast<size_t>(i - n_in_)]; }
+  const MapSpec::Instruction& instruction(int i) const {
+    return spec_.instructions[static_cast<size_t>(i - n_in_)];
+  }
   const MapSpec::Input& input(int i) const { return spec_.inputs[static_cast<size_t>(i)]; }
-  template <class F> void each_operand(int i, F f) {
+  template <class F>
+  void each_operand(int i, F f) {
     const MapSpec::Instruction& in = instruction(i);
     for (int k = 0; k < in.arity; ++k) f(static_cast<int>(in.operand[k]), k);
   }
@@ -196,7 +215,8 @@ class Planner {
     return kConstants + plan_.constants++;
   }
   int32_t line_base() const { return plan_.inputs + plan_.outputs; }
-  // While planning, the sizes of the table's parts are not known: buffers count down, constants from kConstants.
+  // While planning, the sizes of the table's parts are not known: buffers count down, constants from
+  // kConstants.
   static constexpr int32_t kConstants = 1 << 30;
   int32_t resolve(int32_t slot) const {
     const int32_t buffers = line_base() + plan_.lines;
@@ -255,7 +275,8 @@ class Planner {
     }
   }
 
-  // A value is computed into the first output that lies in order; other outputs are stored at the end of a block.
+  // A value is computed into the first output that lies in order; other outputs are stored at the end of a
+  // block.
   void place_outputs() {
     for (int o = 0; o < plan_.outputs; ++o) {
       const MapSpec::Output& out = spec_.outputs[static_cast<size_t>(o)];
@@ -272,7 +293,7 @@ class Planner {
       MapPlan::Store s;
       set_walk(&s, o, item_size(out.dtype), out.stride);
       s.rank = row_axes(out.stride, false, s.inner);
-      if (in_order) s.rank = -1;  // one run
+      if (in_order) s.rank = -1;                 // one run
       s.slot = static_cast<int32_t>(out.value);  // of the value's place, once it has one
       plan_.stores.push_back(s);
     }
@@ -377,6 +398,8 @@ class Planner {
         out.call.step[n] = !value(x).line || spread;
       });
       out.y = resolve(v.slot);
+      out.unit = unit_of(i);
+      out.call.room = is_buffer(out.y);
       if (v.uniform) {
         MapPlan::Uniform u;
         u.slot = out.y;
@@ -389,7 +412,8 @@ class Planner {
     }
     for (int i = 0; i < n_; ++i) {
       if (value(i).spread != -1) {
-        plan_.fills.push_back({resolve(value(i).slot), resolve(value(i).spread), item_size(spec_.dtype_of(i))});
+        plan_.fills.push_back(
+            {resolve(value(i).slot), resolve(value(i).spread), item_size(spec_.dtype_of(i))});
       }
     }
     for (auto& g : plan_.gathers) g.slot = resolve(g.slot);
@@ -399,6 +423,24 @@ class Planner {
       s.slot = resolve(v.slot);
     }
     return 0;
+  }
+
+  bool is_buffer(int32_t slot) const {
+    const int32_t first = line_base() + plan_.lines;
+    return slot >= first && slot < first + plan_.buffers;
+  }
+
+  // Functions and rem have loops of their own, and lanes that nobody asked for could cost them dear.
+  int32_t unit_of(int i) {
+    const MapSpec::Instruction& in = instruction(i);
+    if (single_ || value(i).uniform || is_function(in.op) || in.op == kOp_rem) return 1;
+    bool inside = is_buffer(resolve(value(i).slot));
+    int64_t item = item_size(in.op == kOp_convert ? in.result : in.dtype);
+    each_operand(i, [&](int x, int) {
+      inside &= value(x).line || is_buffer(resolve(value(x).slot));
+      item = std::max(item, item_size(spec_.dtype_of(x)));
+    });
+    return inside ? static_cast<int32_t>(kMapLine / item) : 1;
   }
 
   int select_kernel(const Kernels& k, int i, bool single, MapPlan::Instruction* out) const {
@@ -428,8 +470,11 @@ class Planner {
     }
     if (there) return 0;
     return fail("sb_map: %s on %s is not available in this build", sb_op_name(in.op),
-                in.dtype == SB_F32 ? "float32" : in.dtype == SB_F64 ? "float64" : in.dtype == SB_I32 ? "int32"
-                : in.dtype == SB_I64 ? "int64" : "bool");
+                in.dtype == SB_F32   ? "float32"
+                : in.dtype == SB_F64 ? "float64"
+                : in.dtype == SB_I32 ? "int32"
+                : in.dtype == SB_I64 ? "int64"
+                                     : "bool");
   }
 
   const MapSpec& spec_;

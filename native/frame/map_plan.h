@@ -38,7 +38,8 @@ struct MapSpec {
 
   int64_t dtype_of(int64_t value) const {
     const int64_t n = static_cast<int64_t>(inputs.size());
-    return value < n ? inputs[static_cast<size_t>(value)].dtype : instructions[static_cast<size_t>(value - n)].result;
+    return value < n ? inputs[static_cast<size_t>(value)].dtype
+                     : instructions[static_cast<size_t>(value - n)].result;
   }
 };
 
@@ -59,6 +60,7 @@ struct MapPlan {
   struct Instruction {
     MapFn fn;
     int32_t a, b, c, y;  // of the pointer table
+    int32_t unit;        // where everything lies in buffers, n is rounded up to whole registers: to these
     MapCall call;
   };
   // How a block's part of an array is found: from the axes outside the tile axis and from that one; bytes.

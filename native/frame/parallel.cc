@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
-#include <vector>
 
 #include "frame/error.h"
 #include "frame/ieee.h"
@@ -68,7 +70,8 @@ void help(void* arg) {
 // The library's own pool, made on first use and never destroyed (a thread may still run at exit).
 class Pool {
  public:
-  void ensure(int workers) {
+  // Starts workers up to so many; returns how many there are, which is fewer where the system gives no more.
+  int ensure(int workers) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (pid_ != getpid()) {  // after a fork the threads are gone, and what they held with them
       new (&wake_) std::condition_variable;
@@ -76,7 +79,11 @@ class Pool {
       started_ = 0;
       pid_ = getpid();
     }
-    for (; started_ < workers; ++started_) std::thread([this] { loop(); }).detach();
+    try {
+      for (; started_ < workers; ++started_) std::thread([this] { loop(); }).detach();
+    } catch (const std::system_error&) {
+    }
+    return started_;
   }
   void submit(void* arg) {
     {
@@ -125,9 +132,10 @@ int own_threads() {
     errno = 0;
     const long n = strtol(wish, &end, 10);
     if (errno || *end || n < 1 || n > 4096) {
-      fail("SAMEBITS_THREADS=%s is not a number of threads; give an integer from 1 to 4096, or "
-           "unset it to use the CPUs of this process",
-           wish);
+      fail(
+          "SAMEBITS_THREADS=%s is not a number of threads; give an integer from 1 to 4096, or "
+          "unset it to use the CPUs of this process",
+          wish);
       return 0;
     }
     return static_cast<int>(n);
@@ -155,6 +163,7 @@ void parallel(const sb_executor* executor, int64_t count, Task task, void* conte
   if (count <= 0) return;
   int threads = inside_task ? 1 : threads_of(executor);
   if (threads > count) threads = static_cast<int>(count);
+  if (!executor && threads > 1) threads = std::min(threads, 1 + pool().ensure(threads - 1));
   if (threads <= 1) {
     IeeeMode ieee;
     for (int64_t i = 0; i < count; ++i) task(context, i);
@@ -164,7 +173,6 @@ void parallel(const sb_executor* executor, int64_t count, Task task, void* conte
   job->task = task;
   job->context = context;
   job->count = count;
-  if (!executor) pool().ensure(threads - 1);
   for (int t = 1; t < threads; ++t) {
     void* arg = new std::shared_ptr<Job>(job);
     if (executor) {

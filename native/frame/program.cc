@@ -49,12 +49,13 @@ class Builder {
   int run(sb_program* program) {
     int64_t head[5] = {};
     if (!take(head, 5) || head[0] != SB_PROGRAM_MAGIC) {
-      return fail("sb_program_new: the words do not begin with SB_PROGRAM_MAGIC; this is no program of this version");
+      return fail(
+          "sb_program_new: the words do not begin with SB_PROGRAM_MAGIC; this is no program of this version");
     }
     for (int i = 1; i < 5; ++i) {
       if (head[i] < 0 || head[i] > kMost) {
-        return fail("sb_program_new: word %d counts %lld; 0 to %lld are allowed (split the program)", i, as_ll(head[i]),
-                    as_ll(kMost));
+        return fail("sb_program_new: word %d counts %lld; 0 to %lld are allowed (split the program)", i,
+                    as_ll(head[i]), as_ll(kMost));
       }
     }
     n_args_ = head[1];
@@ -85,7 +86,8 @@ class Builder {
   }
   int64_t size(int64_t buffer) const { return sizes_[static_cast<size_t>(buffer)]; }
   int fail_cut(const char* where) const {
-    return fail("sb_program_new: %lld words end inside the %s; see samebits.h for the format", as_ll(count_), where);
+    return fail("sb_program_new: %lld words end inside the %s; see samebits.h for the format", as_ll(count_),
+                where);
   }
 
   int add_step(Step* step) {
@@ -97,15 +99,15 @@ class Builder {
     }
     if (head[1] < 0 || head[1] > (count_ - at_) / 2) return fail_cut("operands");
     if (head[1] > kMostOperands) {
-      return fail("sb_program_new: step %lld has %lld operands; %lld are allowed (split the map)", as_ll(step_),
-                  as_ll(head[1]), as_ll(kMostOperands));
+      return fail("sb_program_new: step %lld has %lld operands; %lld are allowed (split the map)",
+                  as_ll(step_), as_ll(head[1]), as_ll(kMostOperands));
     }
     for (int64_t i = 0; i < head[1]; ++i) {
       int64_t pair[2] = {};
       take(pair, 2);
       if (pair[0] < 0 || pair[0] >= n_buffers_) {
-        return fail("sb_program_new: step %lld names buffer %lld; there are %lld", as_ll(step_), as_ll(pair[0]),
-                    as_ll(n_buffers_));
+        return fail("sb_program_new: step %lld names buffer %lld; there are %lld", as_ll(step_),
+                    as_ll(pair[0]), as_ll(n_buffers_));
       }
       step->operands.push_back({pair[0], pair[1]});
     }
@@ -123,8 +125,8 @@ class Builder {
       if (check_words(step->kind, step->words, &footprints, &step->inputs)) return in_step();
     }
     if (footprints.size() != step->operands.size()) {
-      return fail("sb_program_new: step %lld has %lld operands where %lld are wanted", as_ll(step_), as_ll(head[1]),
-                  as_ll(static_cast<int64_t>(footprints.size())));
+      return fail("sb_program_new: step %lld has %lld operands where %lld are wanted", as_ll(step_),
+                  as_ll(head[1]), as_ll(static_cast<int64_t>(footprints.size())));
     }
     for (size_t i = 0; i < footprints.size(); ++i) {
       if (check_operand(*step, i, footprints[i])) return -1;
@@ -145,22 +147,27 @@ class Builder {
     const Operand& o = step.operands[i];
     const bool output = static_cast<int64_t>(i) >= step.inputs;
     if (o.offset < 0 || o.offset > size(o.buffer) || o.offset % f.item) {
-      return fail("sb_program_new: step %lld: operand %d begins at byte %lld of %lld; give a multiple of the item size %lld "
-                  "inside the buffer", as_ll(step_), static_cast<int>(i), as_ll(o.offset), as_ll(size(o.buffer)), as_ll(f.item));
+      return fail(
+          "sb_program_new: step %lld: operand %d begins at byte %lld of %lld; give a multiple of the item "
+          "size %lld "
+          "inside the buffer",
+          as_ll(step_), static_cast<int>(i), as_ll(o.offset), as_ll(size(o.buffer)), as_ll(f.item));
     }
     if (f.span.empty) return 0;
     // Within +-2^58 elements of 16 bytes at most, so none of this overflows.
     const int64_t low = o.offset + f.span.low * f.item;
     int64_t high = (f.span.high + 1) * f.item;
     if (__builtin_add_overflow(high, o.offset, &high) || low < 0 || high > size(o.buffer)) {
-      return fail("sb_program_new: step %lld: operand %d reaches from byte %lld to %lld of buffer %lld, which has %lld",
-                  as_ll(step_), static_cast<int>(i), as_ll(low), as_ll(high), as_ll(o.buffer), as_ll(size(o.buffer)));
+      return fail(
+          "sb_program_new: step %lld: operand %d reaches from byte %lld to %lld of buffer %lld, which has "
+          "%lld",
+          as_ll(step_), static_cast<int>(i), as_ll(low), as_ll(high), as_ll(o.buffer), as_ll(size(o.buffer)));
     }
     int64_t& first = first_[static_cast<size_t>(o.buffer)];
     if (output) {
       if (o.buffer < n_args_) {
-        return fail("sb_program_new: step %lld writes buffer %lld, an argument; write a result or scratch", as_ll(step_),
-                    as_ll(o.buffer));
+        return fail("sb_program_new: step %lld writes buffer %lld, an argument; write a result or scratch",
+                    as_ll(step_), as_ll(o.buffer));
       }
       if (first < 0) first = step_;
     } else if (o.buffer >= n_args_ && (first < 0 || first == step_)) {
@@ -177,7 +184,8 @@ class Builder {
       if (step.kind != SB_STEP_MAP || static_cast<int64_t>(input) >= step.inputs) return false;
       const auto& in = spec.inputs[input];
       const auto& out = spec.outputs[output - static_cast<size_t>(step.inputs)];
-      bool same = step.operands[input].offset == step.operands[output].offset && footprints[input].item == footprints[output].item;
+      bool same = step.operands[input].offset == step.operands[output].offset &&
+                  footprints[input].item == footprints[output].item;
       for (int64_t k = 0; k < spec.rank; ++k) same &= spec.shape[k] == 1 || in.stride[k] == out.stride[k];
       return same;
     };
@@ -189,7 +197,8 @@ class Builder {
     // By buffer, outputs last: few operands share one, so the pairs of a step are few.
     std::vector<size_t> order(footprints.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return step.operands[a].buffer < step.operands[b].buffer; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return step.operands[a].buffer < step.operands[b].buffer; });
     for (size_t b = 0; b < order.size(); ++b) {
       const size_t output = order[b];
       if (static_cast<int64_t>(output) < step.inputs || footprints[output].span.empty) continue;
@@ -198,16 +207,19 @@ class Builder {
         if (footprints[other].span.empty || same_view(other, output)) continue;
         const auto x = range(other), y = range(output);
         if (x.first < y.second && y.first < x.second) {
-          return fail("sb_program_new: step %lld: operand %d overlaps output operand %d in buffer %lld; use another buffer",
-                      as_ll(step_), static_cast<int>(other), static_cast<int>(output), as_ll(step.operands[output].buffer));
+          return fail(
+              "sb_program_new: step %lld: operand %d overlaps output operand %d in buffer %lld; use another "
+              "buffer",
+              as_ll(step_), static_cast<int>(other), static_cast<int>(output),
+              as_ll(step.operands[output].buffer));
         }
       }
     }
     return 0;
   }
 
-  // Scratch buffers that are not alive at the same time share memory: each goes to the first gap, in the order
-  // of their first writes.
+  // Scratch buffers that are not alive at the same time share memory: each goes to the first gap, in the
+  // order of their first writes.
   int place_scratch(sb_program* program) {
     struct Block {
       int64_t offset, end, last;
@@ -221,14 +233,18 @@ class Builder {
     for (int64_t i : order) {
       if (first(i) < 0 || size(i) == 0) continue;
       if (size(i) > int64_t{1} << 56) {
-        return fail("sb_program_new: scratch buffer %lld has %lld bytes, more than any machine", as_ll(i), as_ll(size(i)));
+        return fail("sb_program_new: scratch buffer %lld has %lld bytes, more than any machine", as_ll(i),
+                    as_ll(size(i)));
       }
-      alive.erase(std::remove_if(alive.begin(), alive.end(), [&](const Block& b) { return b.last < first(i); }), alive.end());
+      alive.erase(
+          std::remove_if(alive.begin(), alive.end(), [&](const Block& b) { return b.last < first(i); }),
+          alive.end());
       const int64_t bytes = aligned(size(i));
       int64_t at = 0;
       auto place = alive.begin();
       for (; place != alive.end() && place->offset - at < bytes; ++place) at = place->end;
-      if (at > int64_t{1} << 60) return fail("sb_program_new: the scratch buffers are larger than any machine's memory");
+      if (at > int64_t{1} << 60)
+        return fail("sb_program_new: the scratch buffers are larger than any machine's memory");
       alive.insert(place, {at, at + bytes, last_[static_cast<size_t>(i)]});
       program->scratch[static_cast<size_t>(i - program->given)] = at;
       program->scratch_bytes = std::max(program->scratch_bytes, at + bytes);
@@ -239,20 +255,30 @@ class Builder {
   const int64_t* words_;
   int64_t count_, at_ = 0;
   int64_t n_args_ = 0, n_buffers_ = 0, step_ = 0;
-  std::vector<int64_t> sizes_, first_, last_;  // of each buffer: bytes, the first and the last step that touch it
+  std::vector<int64_t> sizes_, first_,
+      last_;  // of each buffer: bytes, the first and the last step that touch it
 };
 
-template <class Desc> const Desc* as(const Step& step) { return reinterpret_cast<const Desc*>(step.words.data()); }
+template <class Desc>
+const Desc* as(const Step& step) {
+  return reinterpret_cast<const Desc*>(step.words.data());
+}
 
 int run_step(const Step& s, char** p, const sb_executor* executor) {
   switch (s.kind) {
     case SB_STEP_MAP:
-      return run_map(s.map, reinterpret_cast<const void* const*>(p), reinterpret_cast<void* const*>(p + s.inputs), executor);
-    case SB_STEP_DOT: return sb_dot(as<sb_dot_desc>(s), p[0], p[1], p[2], executor);
-    case SB_STEP_REDUCE: return sb_reduce(as<sb_reduce_desc>(s), p[0], p[1], executor);
-    case SB_STEP_CUMULATIVE: return sb_cumulative(as<sb_cumulative_desc>(s), p[0], p[1], executor);
-    case SB_STEP_SCATTER: return sb_scatter(as<sb_scatter_desc>(s), p[0], p[1], p[2], p[3], executor);
-    default: return sb_copy(as<sb_copy_desc>(s), p[0], p[1], executor);
+      return run_map(s.map, reinterpret_cast<const void* const*>(p),
+                     reinterpret_cast<void* const*>(p + s.inputs), executor);
+    case SB_STEP_DOT:
+      return sb_dot(as<sb_dot_desc>(s), p[0], p[1], p[2], executor);
+    case SB_STEP_REDUCE:
+      return sb_reduce(as<sb_reduce_desc>(s), p[0], p[1], executor);
+    case SB_STEP_CUMULATIVE:
+      return sb_cumulative(as<sb_cumulative_desc>(s), p[0], p[1], executor);
+    case SB_STEP_SCATTER:
+      return sb_scatter(as<sb_scatter_desc>(s), p[0], p[1], p[2], p[3], executor);
+    default:
+      return sb_copy(as<sb_copy_desc>(s), p[0], p[1], executor);
   }
 }
 
@@ -286,8 +312,9 @@ int32_t sb_program_run(const sb_program* program, void* const* buffers, const sb
   for (const Step& step : program->steps) {
     char** p = operands;
     for (const Operand& o : step.operands) {
-      char* base = o.buffer < program->given ? static_cast<char*>(buffers[o.buffer])
-                                             : scratch + program->scratch[static_cast<size_t>(o.buffer - program->given)];
+      char* base = o.buffer < program->given
+                       ? static_cast<char*>(buffers[o.buffer])
+                       : scratch + program->scratch[static_cast<size_t>(o.buffer - program->given)];
       *p++ = base + o.offset;
     }
     if (run_step(step, operands, executor)) return -1;

@@ -24,7 +24,7 @@ SB_SCALAR To bit_cast(From x) {
 }
 
 template <class T>
-SB_SCALAR T canonical(T x) {  // clause NUM-2: any NaN result is the one positive quiet NaN
+SB_SCALAR T canonical(T x) {  // clause NUM-4: any NaN result is the one positive quiet NaN
   return x;
 }
 SB_SCALAR float canonical(float x) { return x != x ? bit_cast<float>(uint32_t{0x7fc00000}) : x; }

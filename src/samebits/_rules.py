@@ -50,7 +50,7 @@ OPERATIONS: dict[str, Operation] = {
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "exact": Operation("EXACT-1"),
-    "sort": Operation("EXACT-1"),
+    "sort": Operation("EXACT-3"),
     "control": Operation("LEVEL-4"),
     "callback": Operation("LEVEL-4"),
     "batch": Operation("BATCH-1"),

@@ -153,11 +153,51 @@ def specials(dtype: str) -> NDArray:
     size = np.dtype(dtype).itemsize
     fraction = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}[dtype]
     top = (1 << (8 * size - 1)) - (1 << fraction)  # infinity
-    words = [0, 1, 2, (1 << fraction) - 1, 1 << fraction, (1 << fraction) + 1, top - 1, top, top + 1, NAN[dtype], top + (3 << fraction - 2) + 1]
+    words = [
+        0,
+        1,
+        2,
+        (1 << fraction) - 1,
+        1 << fraction,
+        (1 << fraction) + 1,
+        top - 1,
+        top,
+        top + 1,
+        NAN[dtype],
+        top + (3 << fraction - 2) + 1,
+    ]
     one = np.array([1], dtype).view(f"u{size}")[0]
     words += [int(one) - 1, int(one), int(one) + 1]
     signed = np.array(words + [w | 1 << (8 * size - 1) for w in words], f"u{size}").view(dtype)
-    plain = np.array([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999997, 3.7, -3.7, 10, 127.5, 255.5, 1 / 3, -7, 65519, 65520, 1e5, 2**23 - 0.5, 2**31, 2.0**63, -(2.0**31), -(2.0**63), 1e30, -1e30, 1e-30])
+    plain = np.array(
+        [
+            0.5,
+            1.5,
+            2.5,
+            -0.5,
+            -1.5,
+            -2.5,
+            0.49999997,
+            3.7,
+            -3.7,
+            10,
+            127.5,
+            255.5,
+            1 / 3,
+            -7,
+            65519,
+            65520,
+            1e5,
+            2**23 - 0.5,
+            2**31,
+            2.0**63,
+            -(2.0**31),
+            -(2.0**63),
+            1e30,
+            -1e30,
+            1e-30,
+        ]
+    )
     with np.errstate(all="ignore"):
         return np.concatenate([signed, plain.astype(dtype)])
 
@@ -176,6 +216,8 @@ def anything(rng: np.random.Generator, dtype: str, size: int) -> NDArray:
 
 def child(code: str, **environment: str) -> str:
     """What a fresh interpreter prints: for SAMEBITS_ISA and SAMEBITS_THREADS, which are read once."""
-    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

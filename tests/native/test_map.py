@@ -1,6 +1,9 @@
 """sb_map against samebits.order, and against itself: strides, splits, in place, instruction sets, threads."""
 
+import ctypes
 import hashlib
+import platform
+import sys
 
 import numpy as np
 import pytest
@@ -10,8 +13,29 @@ from samebits import order
 from samebits._errors import NativeError
 from samebits.native._library import DTYPES, check, library
 from tests.native.maps import (
-    FLOATS, FUNCTIONS, INTS, NAN, NARROW, Map, Op, addresses, anything, available, binary, bits, child,
-    constant, convert, int64s, map_words, number, run, run_split, same, specials, unary,
+    FLOATS,
+    FUNCTIONS,
+    INTS,
+    NAN,
+    NARROW,
+    Map,
+    Op,
+    addresses,
+    anything,
+    available,
+    binary,
+    bits,
+    child,
+    constant,
+    convert,
+    int64s,
+    map_words,
+    number,
+    run,
+    run_split,
+    same,
+    specials,
+    unary,
 )  # fmt: skip
 
 SIZES = (0, 1, 2, 3, 7, 8, 16, 17, 31, 33, 64, 100, 256, 257, 1000)
@@ -66,10 +90,11 @@ def test_binary_is_the_reference(name, dtype):
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 4, 5, 7, 8, 10, 31, -1, -2, -3, -7, 2**31 - 1, -(2**63), 2**63 - 1])
 def test_integer_pow_is_the_reference(dtype, exponent):
     x = np.concatenate([specials(dtype), anything(np.random.default_rng(3), dtype, 300)])
-    wanted = order.integer_pow(x, exponent) if exponent != -(2**63) else order.div(x**0, order.integer_pow(x, 2**62) ** 2)
-    if exponent == -(2**63):  # beyond NumPy's int64: (x^(2^62))^2
-        square = order.integer_pow(x, 2**62)
-        wanted = order.div(np.ones_like(x), order.mul(square, square))
+    if exponent == -(2**63):  # its magnitude is beyond int64: 1 / (x^(2^62))^2, the same chain
+        half = order.integer_pow(x, 2**62)
+        wanted = order.div(np.ones_like(x), order.mul(half, half))
+    else:
+        wanted = order.integer_pow(x, exponent)
     same_everywhere(lambda x: unary("integer_pow", x, exponent), [x], wanted)
 
 
@@ -82,7 +107,9 @@ def test_convert_is_the_reference(source, result):
         with np.errstate(all="ignore"):
             near = np.array(ends + [e + d for e in ends for d in (-1, -0.5, 0.5, 1)], source)
         x = np.concatenate([x, near, order.nextafter(near, -near)]) if source in FLOATS else np.concatenate([x, near])
-    same_everywhere(lambda x: run(Map([x], [convert(source, 0, result)], [1], x.shape))[0], [x], order.convert(x, result))
+    same_everywhere(
+        lambda x: run(Map([x], [convert(source, 0, result)], [1], x.shape))[0], [x], order.convert(x, result)
+    )
 
 
 def test_convert_rounds_once():
@@ -109,7 +136,11 @@ def test_nothing_outside_an_output_is_written(size):
     for dtype in (*FLOATS, *INTS, "bool"):
         x = anything(np.random.default_rng(size), dtype, size)
         for op in (Op("eq", dtype, (0, 0)), Op("xor" if dtype == "bool" else "max", dtype, (0, 0))):
-            room = np.full(size + 64, 77, np.uint8).view("bool") if op.result == "bool" else np.full(size + 64, 77, op.result)
+            room = (
+                np.full(size + 64, 77, np.uint8).view("bool")
+                if op.result == "bool"
+                else np.full(size + 64, 77, op.result)
+            )
             before = bits(room).copy()
             run(Map([x], [op], [1], x.shape), [room[32 : 32 + size]])
             outside = np.r_[0:32, 32 + size : size + 64]
@@ -118,7 +149,12 @@ def test_nothing_outside_an_output_is_written(size):
 
 def test_nan_payloads_move_and_arithmetic_is_canonical():
     x = np.array([0x7FC12345, 0xFFC12345, 0x7F812345], np.uint32).view(np.float32)
-    n = Map([x, x], [Op("add", "float32", (0, 1)), Op("neg", "float32", (2,)), Op("neg", "float32", (0,))], [0, 2, 3, 4], x.shape)
+    n = Map(
+        [x, x],
+        [Op("add", "float32", (0, 1)), Op("neg", "float32", (2,)), Op("neg", "float32", (0,))],
+        [0, 2, 3, 4],
+        x.shape,
+    )
     kept, added, flipped, moved = (bits(v).tolist() for v in run(n))
     assert kept == bits(x).tolist()
     assert added == [NAN["float32"]] * 3
@@ -242,7 +278,7 @@ def test_broadcasting(shape):
     scalar = np.float32(0.3)
     m = Map(
         [x, *(np.broadcast_to(v, shape) for v in (bias, column, scalar))],
-        [Op("add", "float32", (0, 1)), Op("mul", "float32", (4, 2)), Op("mul", "float32", (3, 3)), Op("max", "float32", (5, 6))],
+        [Op(n, "float32", at) for n, at in (("add", (0, 1)), ("mul", (4, 2)), ("mul", (3, 3)), ("max", (5, 6)))],
         [7], shape,
     )  # fmt: skip
     assert same(run(m)[0], np.maximum((x + bias) * column, scalar * scalar))
@@ -260,11 +296,14 @@ def digest():
         d, e = anything(rng, "float64", size), anything(rng, "float64", size)
         i, j = anything(rng, "int32", size), anything(rng, "int64", size)
         inputs = [x, y, d, e, i, j]
-        ops = [Op(n, dtype, (a, b)) for dtype, a, b in (("float32", 0, 1), ("float64", 2, 3), ("int32", 4, 4), ("int64", 5, 5))
+        pairs = (("float32", 0, 1), ("float64", 2, 3), ("int32", 4, 4), ("int64", 5, 5))
+        ops = [Op(n, dtype, (a, b)) for dtype, a, b in pairs
                for n, ds in BINARY.items() if dtype in ds and not (n == "rem" and size > 1000)]  # fmt: skip
         ops += [Op(n, dtype, (a,)) for dtype, a in (("float32", 0), ("float64", 2), ("int32", 4), ("int64", 5))
                 for n, ds in UNARY.items() if dtype in ds]  # fmt: skip
-        ops += [convert(a.dtype.name, k, b) for k, a in enumerate(inputs) for b in DTYPES if size <= 1000 or b in FLOATS]
+        ops += [
+            convert(a.dtype.name, k, b) for k, a in enumerate(inputs) for b in DTYPES if size <= 1000 or b in FLOATS
+        ]
         ops += [Op(f, t, (a, a + 1)[: 1 + (f == "pow")]) for f in FUNCTIONS for t, a in (("float32", 0), ("float64", 2))
                 if size <= 1000 and available(f, t)]  # fmt: skip
         ops += [Op("integer_pow", "float32", (0,), 5), Op("integer_pow", "float64", (2,), -3)]
@@ -273,7 +312,8 @@ def digest():
     wide = anything(rng, "float32", 1_000_000).reshape(100_000, 10)
     bias, column = wide[:1], wide[:, :1]
     m = Map([wide, np.broadcast_to(bias, wide.shape), np.broadcast_to(column, wide.shape)],
-            [Op("add", "float32", (0, 1)), Op("div", "float32", (3, 2)), Op("neg", "float32", (4,))], [5], wide.shape)  # fmt: skip
+            [Op("add", "float32", (0, 1)), Op("div", "float32", (3, 2)), Op("neg", "float32", (4,))],
+            [5], wide.shape)  # fmt: skip
     seen.update(bits(run(m)[0]).tobytes())
     return seen.hexdigest()
 
@@ -285,6 +325,36 @@ def test_instruction_sets_and_threads_give_the_same_bits():
         assert child(code, SAMEBITS_ISA=isa, SAMEBITS_THREADS="2") == here, isa
     for threads in (1, 3, 7):
         assert child(code, SAMEBITS_THREADS=str(threads)) == here, threads
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or sys.platform != "linux", reason="changes MXCSR through glibc")
+@pytest.mark.parametrize("size", [1, 100, 400_000])
+def test_a_host_that_flushes_subnormals(size):
+    """FTZ and DAZ of the calling thread, as XLA sets them, neither reach the kernels nor get lost."""
+    libm = ctypes.CDLL("libm.so.6")
+    saved, flushing = (ctypes.create_string_buffer(32) for _ in range(2))
+    x, half, tiny = np.full((3, size), [[1e-39], [0.5], [1e-40]], np.float32)
+    ops = [Op("mul", "float32", (0, 1)), Op("gt", "float32", (0, 2)), Op("max", "float32", (0, 2)),
+           convert("float32", 0, "bool"), convert("float32", 0, "float64"), constant(np.float32(1e-40)),
+           Op("mul", "float32", (8, 1)), Op("floor", "float32", (0,)), Op("sqrt", "float32", (0,))]  # fmt: skip
+    m = Map([x, half, tiny], ops, list(range(3, 12)), (size,))
+    usual, flushed = run(m), [np.empty(size, op.result) for op in ops]
+    words, sources, targets = map_words(m, flushed), addresses(m.inputs), addresses(flushed)
+    array = int64s(words)
+    libm.fegetenv(saved)
+    mxcsr = int.from_bytes(saved.raw[28:32], "little") | 0x8040
+    flushing.raw = saved.raw[:28] + mxcsr.to_bytes(4, "little")
+    libm.fesetenv(flushing)
+    try:
+        status = library().sb_map(array, len(words), sources, targets, None)
+        libm.fegetenv(flushing)
+    finally:
+        libm.fesetenv(saved)
+    assert status == 0
+    assert int.from_bytes(flushing.raw[28:32], "little") & 0x8040 == 0x8040
+    assert all(same(a, b) for a, b in zip(usual, flushed, strict=True))
+    assert same(usual[0], x * half)
+    assert usual[1].all()
 
 
 # ---- what is refused ----
@@ -300,7 +370,10 @@ def refused(words):
 def test_bad_words_are_refused():
     x = np.ones(8, np.float32)
     good = map_words(Map([x], [Op("neg", "float32", (0,))], [1], x.shape), [x])
-    f32, at = number("float32"), {"rank": 0, "size": 1, "dtype": 3, "op": 6, "operand_dtype": 7, "a": 8, "b": 9, "value": 13, "stride": 14}
+    f32, at = (
+        number("float32"),
+        {"rank": 0, "size": 1, "dtype": 3, "op": 6, "operand_dtype": 7, "a": 8, "b": 9, "value": 13, "stride": 14},
+    )
     for change, message in [
         ({"rank": 9}, "rank is 9"),
         ({"size": -1}, "a size is 0 or more"),
@@ -322,7 +395,6 @@ def test_bad_words_are_refused():
     assert "words end inside the outputs" in refused(good[:-1])
     assert "left over" in refused([*good, 0])
     assert "no outputs" in refused([*good[:12], 0])
-
 
 
 def test_operations_by_number():

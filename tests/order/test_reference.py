@@ -20,12 +20,15 @@ def payload(dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_arithmetic_returns_the_canonical_nan(dtype):
     nan, one = payload(dtype), np.array(1, dtype)
-    results = [order.add(nan, one), order.mul(one, nan), order.maximum(nan, one), order.minimum(one, nan),
-               order.sqrt(-one), order.div(np.array(0, dtype), np.array(0, dtype)), order.sum(nan), order.prod(nan),
-               order.max(nan), order.mean(np.zeros(0, dtype)), order.cumsum(nan[None])[0], order.sign(nan),
-               order.matmul(nan[None], one[None]), order.accumulate(nan[None]), order.floor(nan),
-               order.rem(one, 0 * one), order.cummax(nan[None])[0], order.clamp(one, nan, one), order.integer_pow(nan, 1), order.exp(nan),
-               order.scatter_add(one[None], np.array([0]), nan[None])[0]]  # fmt: skip
+    zero, none = np.array(0, dtype), np.zeros(0, dtype)
+    one_operand = (order.sign, order.floor, order.exp, order.sum, order.prod, order.max)
+    two_operands = (order.add, order.mul, order.maximum, order.minimum, order.rem)
+    along_an_axis = (order.accumulate, order.cumsum, order.cummax)
+    results = [f(nan) for f in one_operand] + [f(one, nan) for f in two_operands] + [f(nan, one) for f in two_operands]
+    results += [f(nan[None]) for f in along_an_axis]
+    results += [order.sqrt(-one), order.div(zero, zero), order.rem(one, zero), order.mean(none)]
+    results += [order.clamp(one, nan, one), order.integer_pow(nan, 1), order.matmul(nan[None], one[None])]
+    results += [order.scatter_add(one[None], np.array([0]), nan[None])]
     assert [bits.hex_words(r) for r in results] == [[CANONICAL[np.dtype(dtype).name]]] * len(results)
 
 

@@ -142,11 +142,11 @@ def test_cumulative(dtype, n, product, seed):
 def test_scatter_add(dtype, count, seed):
     operand, updates = numbers(seed, 5, dtype), numbers(seed + 1, count, dtype)
     index = np.random.default_rng(seed).integers(-1, 6, count)
-    expected = [exact(v) for v in operand]
+    expected: list[Fraction | float] = [exact(v) for v in operand]
     for i, u in zip(index.tolist(), updates, strict=True):
         if 0 <= i < 5:
             # Twice: in float32 or float64, then in the dtype (SCT-2, NUM-7).
-            expected[i] = rounded(rounded(expected[i] + exact(u), work(dtype)), np.dtype(dtype).name)
+            expected[i] = rounded(rounded(Fraction(expected[i]) + exact(u), work(dtype)), np.dtype(dtype).name)
     assert [exact(v) for v in order.scatter_add(operand, index, updates)] == expected
 
 

@@ -16,29 +16,29 @@ namespace {
 constexpr int kRows[kDotVectors] = SB_DOT_ROWS;
 
 template <class T, bool kApart, int NV, int MR = 1>
-void fill_tiles(DotTileFn* table) {
+constexpr void fill_tiles(DotTileFn* table) {
   if constexpr (MR <= kRows[NV - 1]) {
     table[MR - 1] = tile<T, MR, NV, kApart>;
     fill_tiles<T, kApart, NV, MR + 1>(table);
   }
 }
 template <class T, bool kApart, int NV = 1>
-void fill_widths(DotTileFn (*table)[kDotRows]) {
+constexpr void fill_widths(DotTileFn (*table)[kDotRows]) {
   fill_tiles<T, kApart, NV>(table[NV - 1]);
   if constexpr (NV < kDotVectors) fill_widths<T, kApart, NV + 1>(table);
 }
 template <class T, int MR = 1>
-void fill_stream(DotTileFn* table) {
+constexpr void fill_stream(DotTileFn* table) {
   table[MR - 1] = stream<T, MR>;
   if constexpr (MR < kDotStreamRows) fill_stream<T, MR + 1>(table);
 }
 template <class In, int MR = 1>
-void fill_fused(DotTileFn* table) {
+constexpr void fill_fused(DotTileFn* table) {
   table[MR - 1] = fused<In, MR>;
   if constexpr (MR < SB_DOT_FUSED_ROWS) fill_fused<In, MR + 1>(table);
 }
 
-DotKernels make() {
+constexpr DotKernels make() {
   DotKernels t = {};
   t.lanes[0] = kF32Lanes;
   t.lanes[1] = kF64Lanes;
@@ -68,7 +68,7 @@ DotKernels make() {
 }  // namespace
 
 const DotKernels* dot_kernels() {
-  static const DotKernels table = make();
+  static constexpr DotKernels table = make();
   return &table;
 }
 

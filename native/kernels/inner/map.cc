@@ -1,6 +1,5 @@
 // Elementwise instructions over blocks and over single elements.
 #include "frame/map_kernels.h"
-
 #include "kernels/inner/map_block.h"
 #include "kernels/inner/map_convert.h"
 #include "kernels/inner/map_ops.h"
@@ -9,7 +8,8 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-template <class V, bool canonical> SB_INLINE V finish(V x) {
+template <class V, bool canonical>
+SB_INLINE V finish(V x) {
   if constexpr (canonical && floating<V>) {
     return canonical_nan(x);
   } else {
@@ -18,14 +18,26 @@ template <class V, bool canonical> SB_INLINE V finish(V x) {
 }
 
 // One step of each form, for a number or a vector.
-template <class Op, bool canonical> struct value1 {
-  template <class V> static SB_INLINE V of(V x, int64_t) { return finish<V, canonical>(Op::of(x)); }
+template <class Op, bool canonical>
+struct value1 {
+  template <class V>
+  static SB_INLINE V of(V x, int64_t) {
+    return finish<V, canonical>(Op::of(x));
+  }
 };
-template <class Op, bool canonical> struct value2 {
-  template <class V> static SB_INLINE V of(V a, V b, int64_t) { return finish<V, canonical>(Op::of(a, b)); }
+template <class Op, bool canonical>
+struct value2 {
+  template <class V>
+  static SB_INLINE V of(V a, V b, int64_t) {
+    return finish<V, canonical>(Op::of(a, b));
+  }
 };
-template <bool canonical> struct power {
-  template <class V> static SB_INLINE V of(V x, int64_t p) { return finish<V, canonical>(integer_pow(x, p)); }
+template <bool canonical>
+struct power {
+  template <class V>
+  static SB_INLINE V of(V x, int64_t p) {
+    return finish<V, canonical>(integer_pow(x, p));
+  }
 };
 
 // Functions of MathKernels have a signature of their own. Their NaN is canonical already.
@@ -36,8 +48,9 @@ void call_binary(const void* a, const void* b, const void*, void* y, int64_t n, 
   call.binary(a, b, y, n);
 }
 
-template <class T, bool canonical> void fill_type(MapFn (&block)[kOpCount][kMapTypes], MapFn (&single)[kOpCount][kMapTypes], int type) {
-#define SB_SET(name, form, ...)                      \
+template <class T, bool canonical>
+void fill_type(MapFn (&block)[kOpCount][kMapTypes], MapFn (&single)[kOpCount][kMapTypes], int type) {
+#define SB_SET(name, form, ...)                       \
   block[kOp_##name][type] = form<__VA_ARGS__>::block; \
   single[kOp_##name][type] = form<__VA_ARGS__>::single
 #define SB_VALUE1(name) SB_SET(name, unary, T, value1<op_##name, canonical>)
@@ -73,7 +86,8 @@ template <class T, bool canonical> void fill_type(MapFn (&block)[kOpCount][kMapT
     SB_SET(copysign, binary, T, value2<op_copysign, false>);  // bit operations, as select
     SB_SET(neg, unary, T, value1<op_neg, false>);
     SB_SET(abs, unary, T, value1<op_abs, false>);
-    constexpr int functions[] = {kOp_exp, kOp_exp2, kOp_expm1, kOp_log, kOp_log1p, kOp_tanh, kOp_logistic, kOp_sin, kOp_cos, kOp_erf, kOp_rsqrt};
+    constexpr int functions[] = {kOp_exp,      kOp_exp2, kOp_expm1, kOp_log, kOp_log1p, kOp_tanh,
+                                 kOp_logistic, kOp_sin,  kOp_cos,   kOp_erf, kOp_rsqrt};
     for (int op : functions) {
       block[op][type] = single[op][type] = call_unary;
     }
@@ -90,7 +104,8 @@ template <class T, bool canonical> void fill_type(MapFn (&block)[kOpCount][kMapT
 #undef SB_COMPARE
 }
 
-template <bool canonical> void fill(MapFn (&block)[kOpCount][kMapTypes], MapFn (&single)[kOpCount][kMapTypes]) {
+template <bool canonical>
+void fill(MapFn (&block)[kOpCount][kMapTypes], MapFn (&single)[kOpCount][kMapTypes]) {
   fill_type<float, canonical>(block, single, map_type(SB_F32));
   fill_type<double, canonical>(block, single, map_type(SB_F64));
   fill_type<int32_t, canonical>(block, single, map_type(SB_I32));

@@ -15,45 +15,107 @@ namespace {
 using u8v = uint8_t __attribute__((vector_size(SB_VBYTES)));
 
 // Of a number or vector: its number, the unsigned integers of its width, whether it is floating.
-template <class V> struct traits;
-template <> struct traits<float> { using elem = float; using bits = uint32_t; };
-template <> struct traits<double> { using elem = double; using bits = uint64_t; };
-template <> struct traits<int32_t> { using elem = int32_t; using bits = uint32_t; };
-template <> struct traits<int64_t> { using elem = int64_t; using bits = uint64_t; };
-template <> struct traits<uint8_t> { using elem = uint8_t; using bits = uint8_t; };
-template <> struct traits<f32v> { using elem = float; using bits = u32v; };
-template <> struct traits<f64v> { using elem = double; using bits = u64v; };
-template <> struct traits<i32v> { using elem = int32_t; using bits = u32v; };
-template <> struct traits<i64v> { using elem = int64_t; using bits = u64v; };
-template <> struct traits<u8v> { using elem = uint8_t; using bits = u8v; };
-template <class V> using elem_of = typename traits<V>::elem;
-template <class V> using bits_of = typename traits<V>::bits;
+template <class V>
+struct traits;
+template <>
+struct traits<float> {
+  using elem = float;
+  using bits = uint32_t;
+};
+template <>
+struct traits<double> {
+  using elem = double;
+  using bits = uint64_t;
+};
+template <>
+struct traits<int32_t> {
+  using elem = int32_t;
+  using bits = uint32_t;
+};
+template <>
+struct traits<int64_t> {
+  using elem = int64_t;
+  using bits = uint64_t;
+};
+template <>
+struct traits<uint8_t> {
+  using elem = uint8_t;
+  using bits = uint8_t;
+};
+template <>
+struct traits<f32v> {
+  using elem = float;
+  using bits = u32v;
+};
+template <>
+struct traits<f64v> {
+  using elem = double;
+  using bits = u64v;
+};
+template <>
+struct traits<i32v> {
+  using elem = int32_t;
+  using bits = u32v;
+};
+template <>
+struct traits<i64v> {
+  using elem = int64_t;
+  using bits = u64v;
+};
+template <>
+struct traits<u8v> {
+  using elem = uint8_t;
+  using bits = u8v;
+};
+template <class V>
+using elem_of = typename traits<V>::elem;
+template <class V>
+using bits_of = typename traits<V>::bits;
 
-template <class T> constexpr bool is_float = false;
-template <> constexpr bool is_float<float> = true;
-template <> constexpr bool is_float<double> = true;
-template <class V> constexpr bool floating = is_float<elem_of<V>>;
+template <class T>
+constexpr bool is_float = false;
+template <>
+constexpr bool is_float<float> = true;
+template <>
+constexpr bool is_float<double> = true;
+template <class V>
+constexpr bool floating = is_float<elem_of<V>>;
 
-template <class T> struct format;  // of a floating-point number: as unsigned words
-template <> struct format<float> {
+template <class T>
+struct format;  // of a floating-point number: as unsigned words
+template <>
+struct format<float> {
   static constexpr uint32_t sign = 0x80000000u, infinity = 0x7f800000u, nan = 0x7fc00000u;
 };
-template <> struct format<double> {
+template <>
+struct format<double> {
   static constexpr uint64_t sign = 1ull << 63, infinity = 0x7ffull << 52, nan = 0xfffull << 51;
 };
-template <class V> using format_of = format<elem_of<V>>;
+template <class V>
+using format_of = format<elem_of<V>>;
 
-template <class V> SB_INLINE bits_of<V> bits(V x) { return bits_as<bits_of<V>>(x); }
-template <class V> SB_INLINE V from_bits(bits_of<V> x) { return bits_as<V>(x); }
-template <class B, class T> SB_INLINE B word(T x) { return B{} + x; }  // an unsigned word in each lane
-template <class V> SB_INLINE V number(elem_of<V> x) {
+template <class V>
+SB_INLINE bits_of<V> bits(V x) {
+  return bits_as<bits_of<V>>(x);
+}
+template <class V>
+SB_INLINE V from_bits(bits_of<V> x) {
+  return bits_as<V>(x);
+}
+template <class B, class T>
+SB_INLINE B word(T x) {
+  return B{} + x;
+}  // an unsigned word in each lane
+template <class V>
+SB_INLINE V number(elem_of<V> x) {
   if constexpr (sizeof(V) == sizeof(x)) {
     return x;
   } else {
     return splat<V, elem_of<V>>(x);
   }
 }
-template <class V> SB_INLINE V canonical_nan(V x) {
+template <class V>
+SB_INLINE V canonical_nan(V x) {
   return x != x ? from_bits<V>(word<bits_of<V>>(format_of<V>::nan)) : x;
 }
 
@@ -63,39 +125,44 @@ SB_INLINE double rint(double x) { return __builtin_rint(x); }
 SB_INLINE float sqrt(float x) { return __builtin_sqrtf(x); }
 SB_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
 
-template <class V> SB_INLINE V with_sign_of(V magnitude, V sign) {
+template <class V>
+SB_INLINE V with_sign_of(V magnitude, V sign) {
   const auto mask = word<bits_of<V>>(format_of<V>::sign);
   return from_bits<V>((bits(magnitude) & ~mask) | (bits(sign) & mask));
 }
-template <class V> SB_INLINE V magnitude(V x) {
+template <class V>
+SB_INLINE V magnitude(V x) {
   return from_bits<V>(bits(x) & ~word<bits_of<V>>(format_of<V>::sign));
 }
 
-#define SB_UNARY(name)  \
-  struct op_##name {    \
-    template <class V> static SB_INLINE auto of(V x)
+#define SB_UNARY(name) \
+  struct op_##name {   \
+    template <class V> \
+    static SB_INLINE auto of(V x)
 #define SB_BINARY(name) \
   struct op_##name {    \
-    template <class V> static SB_INLINE auto of(V a, V b)
+    template <class V>  \
+    static SB_INLINE auto of(V a, V b)
 #define SB_END \
   }            \
   ;
 
 // Integers wrap, so their sums are those of unsigned words.
-#define SB_ARITHMETIC(name, op)                     \
-  SB_BINARY(name) {                                 \
-    if constexpr (floating<V>) {                    \
-      return a op b;                                \
-    } else {                                        \
-      return from_bits<V>(bits(a) op bits(b));      \
-    }                                               \
-  }                                                 \
+#define SB_ARITHMETIC(name, op)                \
+  SB_BINARY(name) {                            \
+    if constexpr (floating<V>) {               \
+      return a op b;                           \
+    } else {                                   \
+      return from_bits<V>(bits(a) op bits(b)); \
+    }                                          \
+  }                                            \
   SB_END
 SB_ARITHMETIC(add, +)
 SB_ARITHMETIC(sub, -)
 SB_ARITHMETIC(mul, *)
 #undef SB_ARITHMETIC
-SB_BINARY(div) { return a / b; } SB_END
+SB_BINARY(div) { return a / b; }
+SB_END
 
 // Bit operations: a NaN keeps its payload.
 SB_UNARY(neg) {
@@ -114,7 +181,8 @@ SB_UNARY(abs) {
   }
 }
 SB_END
-SB_BINARY(copysign) { return with_sign_of(a, b); } SB_END
+SB_BINARY(copysign) { return with_sign_of(a, b); }
+SB_END
 
 // A zero and a NaN are their own sign.
 SB_UNARY(sign) {
@@ -145,7 +213,8 @@ SB_BINARY(min) {
 }
 SB_END
 
-SB_UNARY(sqrt) { return sqrt(x); } SB_END
+SB_UNARY(sqrt) { return sqrt(x); }
+SB_END
 // To an integer from the nearest one: the step back is exact, and the sign is x's (ceil(-0.5) is -0).
 SB_UNARY(floor) {
   const V r = rint(x);
@@ -157,7 +226,8 @@ SB_UNARY(ceil) {
   return with_sign_of(r < x ? r + number<V>(1) : r, x);
 }
 SB_END
-SB_UNARY(round_even) { return rint(x); } SB_END
+SB_UNARY(round_even) { return rint(x); }
+SB_END
 SB_UNARY(round_away) {
   const V m = magnitude(x), r = rint(m);
   return with_sign_of(m - r == number<V>(elem_of<V>(0.5)) ? r + number<V>(1) : r, x);
@@ -181,7 +251,8 @@ SB_END
 struct op_rem {
   static SB_INLINE float of(float a, float b) { return __builtin_fmodf(a, b); }
   static SB_INLINE double of(double a, double b) { return __builtin_fmod(a, b); }
-  template <class V> static SB_INLINE V of(V a, V b) {
+  template <class V>
+  static SB_INLINE V of(V a, V b) {
     V r;
     for (unsigned i = 0; i < sizeof(V) / sizeof(elem_of<V>); ++i) r[i] = of(a[i], b[i]);
     return r;
@@ -190,7 +261,8 @@ struct op_rem {
 
 // jax's chain of multiplications for x^p (_integer_pow of jax/_src/lax/lax.py): by repeated squaring
 // from the lowest bit of |p|, and 1 / the result where p < 0 (clause ELT: INTEGER_POW).
-template <class V> SB_INLINE V integer_pow(V x, int64_t p) {
+template <class V>
+SB_INLINE V integer_pow(V x, int64_t p) {
   if (p == 0) return number<V>(1);
   uint64_t left = p < 0 ? 0 - static_cast<uint64_t>(p) : static_cast<uint64_t>(p);
   for (; !(left & 1); left >>= 1) x = x * x;
@@ -208,16 +280,25 @@ SB_UNARY(is_finite) {
   return (bits(x) & infinity) != infinity;
 }
 SB_END
-SB_BINARY(eq) { return a == b; } SB_END
-SB_BINARY(ne) { return a != b; } SB_END
-SB_BINARY(lt) { return a < b; } SB_END
-SB_BINARY(le) { return a <= b; } SB_END
-SB_BINARY(gt) { return a > b; } SB_END
-SB_BINARY(ge) { return a >= b; } SB_END
+SB_BINARY(eq) { return a == b; }
+SB_END
+SB_BINARY(ne) { return a != b; }
+SB_END
+SB_BINARY(lt) { return a < b; }
+SB_END
+SB_BINARY(le) { return a <= b; }
+SB_END
+SB_BINARY(gt) { return a > b; }
+SB_END
+SB_BINARY(ge) { return a >= b; }
+SB_END
 
-SB_BINARY(and) { return from_bits<V>(bits(a) & bits(b)); } SB_END
-SB_BINARY(or) { return from_bits<V>(bits(a) | bits(b)); } SB_END
-SB_BINARY(xor) { return from_bits<V>(bits(a) ^ bits(b)); } SB_END
+SB_BINARY(and) { return from_bits<V>(bits(a) & bits(b)); }
+SB_END
+SB_BINARY(or) { return from_bits<V>(bits(a) | bits(b)); }
+SB_END
+SB_BINARY(xor) { return from_bits<V>(bits(a) ^ bits(b)); }
+SB_END
 SB_UNARY(not) {
   if constexpr (sizeof(elem_of<V>) == 1) {
     return from_bits<V>(bits(x) ^ 1);  // a bool is 0 or 1

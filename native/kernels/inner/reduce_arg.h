@@ -27,7 +27,8 @@ ArgBest arg_row(const typename Scalar<dtype>::Item* p, int64_t n, int64_t first)
     const typename R::A key = fold_one<R>(row_lanes<R>(p + i, count));
     if (!better<largest>(key, best)) continue;
     int64_t j = 0;
-    while (j + R::kWidth < count && !any_lane(R::load(p + i + j) == splat<typename R::V>(key))) j += R::kWidth;
+    while (j + R::kWidth < count && !any_lane(R::load(p + i + j) == splat<typename R::V>(key)))
+      j += R::kWidth;
     while (j < count - 1 && Op::key(Scalar<dtype>::read(p[i + j])) != key) ++j;
     best = {key, first + i + j};
   }

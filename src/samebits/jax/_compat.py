@@ -11,6 +11,7 @@ import jax
 import jax.extend.core as jex
 from jax._src import api_util, core, dtypes
 from jax._src.interpreters import ad, partial_eval as pe
+from jax._src.random.threefry2x32 import threefry_prng_impl
 from jax.extend import linear_util as lu, source_info_util
 from jax.interpreters import mlir
 
@@ -25,12 +26,18 @@ is_extended_dtype = partial(dtypes.issubdtype, b=dtypes.extended)
 def new_call_primitive(name: str) -> Any:
     """A call primitive: JAX's own rules carry its jaxpr through vmap, jvp, transpose and partial evaluation."""
     p = jex.CallPrimitive(name)
-    p.def_impl(core.call_impl)
+    p.def_impl(partial(_run_compiled, p))
     ad.fancy_transposes[p] = partial(ad.call_transpose_fancy, p)
     ad.primitive_transposes[p] = partial(ad.call_transpose, p)
     pe.partial_eval_jaxpr_custom_rules[p] = pe.partial_eval_jaxpr_custom_rules[core.call_p]
     pe.dce_rules[p] = pe.dce_rules.get(core.call_p) or pe.dce_rules[core.closed_call_p]
     return p
+
+
+def _run_compiled(primitive: Any, f: Any, *args: Any, **params: Any) -> Any:
+    """A call met outside jit (jax.disable_jit(), say) is compiled all the same: only then is it rewritten."""
+    with jax.disable_jit(False):
+        return jax.jit(lambda *values: primitive.bind(*values, subfuns=(f,), **params))(*args)
 
 
 def bind_call(primitive: Any, f: Callable[..., Any], args: tuple[Any, ...], **params: Any) -> Any:
@@ -55,6 +62,11 @@ def jax_primitives() -> frozenset[Any]:
     modules = [m for n, m in sys.modules.items() if n.split(".")[0] in ("jax", "jaxlib") and m is not None]
     found = {v for m in modules for v in list(vars(m).values()) if isinstance(v, core.Primitive)}
     return frozenset(found)
+
+
+def is_threefry(aval: Any) -> bool:
+    """Whether an array of keys belongs to the threefry2x32 generator."""
+    return getattr(aval.dtype, "_impl", None) is threefry_prng_impl
 
 
 def user_line(eqn: Any) -> str:

@@ -5,6 +5,7 @@ programs, one call each. An equation runs on the first level that its operands a
 program and are made by XLA only where XLA reads them.
 """
 
+from collections.abc import Container
 from functools import cached_property
 from typing import Any
 
@@ -130,13 +131,20 @@ class Plan:
     def is_view(self, e: Equation) -> bool:
         return self.rules[e].phase == "view"
 
-    def root(self, value: Value) -> Value:
-        """What a chain of views looks at."""
+    def views_to(self, value: Value, *known: Container[Value]) -> list[Equation]:
+        """The views from the nearest value that is known, or is no view, to this one, in their order."""
+        chain: list[Equation] = []
         e = self.maker.get(value)
-        while e is not None and self.is_view(e):
+        while e is not None and self.is_view(e) and not any(value in k for k in known):
+            chain.append(e)
             value = e.inputs[0]
             e = self.maker.get(value)
-        return value
+        return chain[::-1]
+
+    def root(self, value: Value) -> Value:
+        """What a chain of views looks at."""
+        chain = self.views_to(value)
+        return chain[0].inputs[0] if chain else value
 
     @cached_property
     def exports(self) -> dict[int, list[Value]]:

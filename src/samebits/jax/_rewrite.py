@@ -67,12 +67,11 @@ class _Run:
     # ---- in XLA ----
 
     def read(self, value: Value) -> Any:
+        for e in self.plan.views_to(value, self.env, self.as_is):
+            self.run_in_xla(e)
         if value not in self.env:
-            e = self.plan.maker.get(value)
             if value in self.as_is:
                 self.env[value] = carry(self.as_is[value], value.aval)
-            elif e is not None:
-                self.run_in_xla(e)
             elif value in self.turned:
                 self.env[value] = lax.transpose(self.turned[value], TURN)
             else:
@@ -132,11 +131,10 @@ class _Run:
             return program.argument(str(aval.dtype), array.shape)
 
         def look(value: Value) -> View:
+            for e in self.plan.views_to(value, views, self.env, self.as_is):
+                (views[e.outputs[0]],) = build(e)
             if value not in views:
-                e = self.plan.maker.get(value)
-                if e is not None and self.plan.is_view(e) and value not in self.env and value not in self.as_is:
-                    (views[value],) = build(e)
-                elif value.const is not None and not value.aval.shape and is_native(value.aval):
+                if value.const is not None and not value.aval.shape and is_native(value.aval):
                     dtype = value.aval.dtype
                     views[value] = program.constant(np.asarray(value.const, dtype)[()], str(dtype))
                 elif value in self.turned:

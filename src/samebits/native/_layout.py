@@ -1,11 +1,12 @@
 """From a graph of contract operations to the words of a program: liveness, fusion, buffers, encoding."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
+from samebits.native._arrays import MAX_RANK, merge_jointly, padded
 from samebits.native._library import DTYPES
 from samebits.native._program import (
     _COPY,
@@ -15,7 +16,6 @@ from samebits.native._program import (
     _REDUCE,
     _SCATTER,
     MAGIC,
-    MAX_RANK,
     Node,
     Program,
     _Step,
@@ -55,6 +55,9 @@ def _is_const(node: Node) -> bool:
     return node.kind == "map" and node.params["name"] == "const"
 
 
+_FIXED: tuple[Shape, Shape] = (), (-1,)  # no transposition: a reader that leaves the order as it is
+
+
 class _Layout:
     def __init__(self, live: list[Node], outputs: list[View]):
         self.order: dict[Node, list[int]] = {}  # for a dot read in one other order: its strides in the buffer
@@ -70,12 +73,17 @@ class _Layout:
         readers: dict[Node, set[tuple[Shape, Shape]]] = {n: set() for n in live if n.kind == "dot"}
         for view in [v for n in live for v in n.operands] + outputs:
             if view.node in readers:
-                readers[view.node].add(squeeze(view.shape, view.strides) if view.offset == 0 else ((), (-1,)))
+                readers[view.node].add(squeeze(view.shape, view.strides) if view.offset == 0 else _FIXED)
+        for view in (v for n in live if n.kind in ("dot", "reduce") for v in n.operands):
+            if view.node in readers:  # these have taken the strides of their operands when they were made
+                readers[view.node].add(_FIXED)
         for node, seen in readers.items():
             natural = dict(zip(*reversed(squeeze(node.shape, contiguous_strides(node.shape))), strict=True))
             if len(seen) != 1 or node.size == 0:
                 continue
             shape, strides = next(iter(seen))
+            if (shape, strides) == _FIXED:
+                continue
             if dict(zip(strides, shape, strict=True)) != natural or len(strides) != len(natural):
                 continue
             written = dict(zip(strides, contiguous_strides(shape), strict=True))
@@ -167,14 +175,14 @@ class _Layout:
         if step.kind == "reduce":
             payload = [p["op"], DTYPES.index(views[0].dtype), DTYPES.index(node.dtype)]
             for sizes, strides in p["layout"]:
-                payload += [len(sizes), *_padded(sizes), *_padded(strides)]
+                payload += [len(sizes), *padded(sizes), *padded(strides)]
             return [(_REDUCE, operands, payload)]
         if step.kind == "cumulative":
             (view,), axis = views, p["axis"]
             rest = [i for i in range(len(view.shape)) if i != axis]
-            columns = [[s[i] for i in rest] for s in (view.shape, view.strides, out.strides)]
-            payload = [p["op"], DTYPES.index(node.dtype), int(p["reverse"]), len(rest)]
-            payload += [w for c in columns for w in _padded(c)]
+            sizes, steps = merge_jointly(*([s[i] for i in rest] for s in (view.shape, view.strides, out.strides)))
+            payload = [p["op"], DTYPES.index(node.dtype), int(p["reverse"]), len(sizes)]
+            payload += [w for row in (sizes, *steps) for w in padded(row)]
             return [(_CUMULATIVE, operands, [*payload, view.shape[axis], view.strides[axis], out.strides[axis]])]
         if step.kind == "scatter":
             payload = [p["op"], DTYPES.index(node.dtype), DTYPES.index(views[1].dtype), node.size, views[2].size]
@@ -183,10 +191,12 @@ class _Layout:
         for view, (offset, strides) in zip(views, p["steps"], strict=True):
             if view.size == 0:
                 continue
-            shape, pairs = _merge_pair(view.shape, view.strides, strides)
-            payload = [item_size(node.dtype), len(shape), *_padded(shape)]
-            payload += [*_padded([a for a, _ in pairs]), *_padded([b for _, b in pairs])]
-            copies.append((_COPY, [*self._at(view), self.buffer[node], offset * item_size(node.dtype)], payload))
+            width = item_size(node.dtype)
+            source, target = self.buffer[view.node], self.buffer[node]
+            for first, second, rows in _parts(*merge_jointly(view.shape, view.strides, strides)):
+                operands = [source, (view.offset + first) * width, target, (offset + second) * width]
+                payload = [width, len(rows[0]), *(w for row in rows for w in padded(row))]
+                copies.append((_COPY, operands, payload))
         return copies
 
     def _encode_map(self, step: _Step, outside: set[Node]) -> list[tuple[int, list[int], list[int]]]:
@@ -229,23 +239,13 @@ def _grouped(node: Node, strides: list[int]) -> list[tuple[list[int], list[int]]
     return [([node.shape[i] for i in g], [strides[i] for i in g]) for g in node.params["axes"]]
 
 
-def _padded(values: Iterable[int]) -> list[int]:
-    row = list(values)
-    assert len(row) <= MAX_RANK, row
-    return row + [0] * (MAX_RANK - len(row))
-
-
-def _merge_pair(shape: Shape, first: Shape, second: Shape) -> tuple[list[int], list[tuple[int, int]]]:
-    """Axes merged where one stride walks them in both operands."""
-    sizes: list[int] = []
-    pairs: list[tuple[int, int]] = []
-    for n, a, b in zip(shape, first, second, strict=True):
-        if n == 1:
-            continue
-        if sizes and pairs[-1] == (n * a, n * b):
-            sizes[-1] *= n
-            pairs[-1] = (a, b)
-        else:
-            sizes.append(n)
-            pairs.append((a, b))
-    return sizes, pairs
+def _parts(sizes: list[int], strides: list[list[int]]) -> Iterator[tuple[int, int, list[list[int]]]]:
+    """A copy as copies of at most MAX_RANK axes: (offset of the first, of the second, sizes and strides) of each."""
+    if len(sizes) <= MAX_RANK:
+        yield 0, 0, [sizes, *strides]
+        return
+    least = sizes.index(min(sizes))
+    inner, a, b = ([*row[:least], *row[least + 1 :]] for row in (sizes, *strides))
+    for i in range(sizes[least]):
+        for first, second, rows in _parts(inner, [a, b]):
+            yield first + i * strides[0][least], second + i * strides[1][least], rows

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from samebits._errors import NativeError
+from samebits.native._arrays import MAX_RANK, merge_jointly
 from samebits.native._library import DTYPES, opcode
-from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis, squeeze
+from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis
 
 MAGIC = 0x53414D4542495431
-MAX_RANK = 8
 _MAP, _DOT, _REDUCE, _CUMULATIVE, _SCATTER, _COPY = range(6)
 REDUCTIONS = {name: i for i, name in enumerate(("sum", "prod", "max", "min", "argmax", "argmin", "any", "all",
                                                 "accumulate"))}  # fmt: skip
@@ -89,11 +89,6 @@ class Program:
         key = (op, dtype, result, shape, operands, imm)
         node = self._seen.get(key)
         if node is None:
-            if len(shape) > MAX_RANK:
-                raise NativeError(
-                    f"{op} over {len(shape)} axes {shape}: a native step takes at most {MAX_RANK} axes larger than "
-                    "one; reshape the operands so that neighbouring axes are merged"
-                )
             code = opcode(op)
             if code < 0:
                 raise NativeError(f"the native library has no operation {op!r}; rebuild it with 'make build'")
@@ -116,21 +111,25 @@ class Program:
         if dtype in _NARROW and op not in _BIT_OPS:
             out = self.map(op, *(self.convert(v, "float32") for v in views), imm=imm)
             return out if out.dtype == "bool" else self.convert(out, dtype)
-        flat = tuple(
-            replace(v, **dict(zip(("shape", "strides"), squeeze(v.shape, v.strides), strict=True))) for v in views
-        )
-        result = "bool" if op in _PREDICATES else dtype
-        out = self._map_node(op, dtype, result, squeeze(shape, shape)[0], flat, imm)
-        return replace(out, shape=shape, strides=contiguous_strides(shape))
+        return self._map_over(op, dtype, "bool" if op in _PREDICATES else dtype, shape, views, imm)
 
     def convert(self, view: View, dtype: str) -> View:
         """The value in another dtype (clauses CVT-*)."""
         if view.dtype == dtype:
             return view
-        shape, strides = squeeze(view.shape, view.strides)
-        operand = (replace(view, shape=shape, strides=strides),)
-        out = self._map_node("convert", view.dtype, dtype, shape, operand, DTYPES.index(dtype))
-        return replace(out, shape=view.shape, strides=contiguous_strides(view.shape))
+        return self._map_over("convert", view.dtype, dtype, view.shape, (view,), DTYPES.index(dtype))
+
+    def _map_over(self, op: str, dtype: str, result: str, shape: Shape, views: tuple[View, ...], imm: int) -> View:
+        """A map node over operands of this shape, without its axes of size one; flat where those left are too many."""
+        kept = tuple(n for n in shape if n != 1)
+        if len(kept) > MAX_RANK:
+            kept = (math.prod(shape),)
+        out = self._map_node(op, dtype, result, kept, tuple(self.reshape(v, kept) for v in views), imm)
+        return replace(out, shape=shape, strides=contiguous_strides(shape))
+
+    def bits(self, view: View, dtype: str) -> View:
+        """The same bytes read as another dtype of the same size."""
+        return self.join(dtype, view.shape, [(view, 0, contiguous_strides(view.shape))])
 
     def copy(self, view: View) -> View:
         """The elements of a view, dense and row-major."""
@@ -190,13 +189,18 @@ class Program:
         kept = [i for i in range(len(view.shape)) if i not in axes]
         layout = [merge([view.shape[i] for i in g], [view.strides[i] for i in g]) for g in (kept, axes)]
         if any(len(sizes) > MAX_RANK for sizes, _ in layout):
-            return self.reduce(op, self.copy(view), axes, out_dtype)
+            view = self.copy(view.transpose([*kept, *axes]))
+            return self.reduce(op, view, range(len(kept), len(view.shape)), out_dtype)
         node = Node("reduce", out_dtype or view.dtype, tuple(view.shape[i] for i in kept), (view,),
                     {"op": REDUCTIONS[op], "layout": layout})  # fmt: skip
         return self._add(node)
 
     def cumulative(self, op: str, view: View, axis: int, reverse: bool = False) -> View:
         """A cumulative sum, prod, max or min along an axis (clauses CUM-*)."""
+        rest = [i for i in range(len(view.shape)) if i != axis]
+        across = ([s[i] for i in rest] for s in (view.shape, view.strides, contiguous_strides(view.shape)))
+        if len(merge_jointly(*across)[0]) > MAX_RANK:
+            view = self.copy(view)
         return self._add(Node("cumulative", view.dtype, view.shape, (view,),
                               {"op": REDUCTIONS[op], "axis": axis, "reverse": reverse}))  # fmt: skip
 

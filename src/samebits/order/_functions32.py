@@ -27,7 +27,7 @@ _FLOAT64: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "sin": np.sin,
     "cos": np.cos,
-    "erf": lambda x: _erf64(x).astype(np.float64),
+    "erf": lambda x: np.asarray(_erf64(x), np.float64),
 }
 
 

@@ -5,10 +5,18 @@ from typing import Any
 
 from samebits._rules import clause
 from samebits.jax import _compat
-from samebits.jax._rule import Rule, kinds, refuse
+from samebits.jax._rule import Rule, kind_of, kinds, refuse
 from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
 from samebits.jax.rules._batch import LINALG, batched
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
+
+
+def _random(eqn: Any) -> Rule:
+    """Typed keys: threefry is integer arithmetic for each key; other generators look at the batch of keys."""
+    if not all(_compat.is_threefry(v.aval) for v in [*eqn.invars, *eqn.outvars] if kind_of(v.aval) == "o"):
+        raise refuse(eqn, "under vmap this generator does not give the streams that its keys have alone",
+                     "use the threefry2x32 generator")  # fmt: skip
+    return Rule("xla", clause("move"))
 
 
 def _moved(eqn: Any) -> Rule:
@@ -44,11 +52,12 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     **dict.fromkeys(_reduce.CUMULATIVE, _reduce.cumulative),
     **dict.fromkeys(_movement.VIEWS, _movement.view),
     **dict.fromkeys(_movement.XLA, _moved),
+    **dict.fromkeys(["random_bits", "random_seed", "random_fold_in", "random_split"], _random),
     "split": _movement.split,
     "concatenate": _movement.concatenate,
     "stack": _movement.stack,
     "pad": _movement.pad,
-    "scatter": _moved,
+    "scatter": _scatter.overwrite,
     **dict.fromkeys(_scatter.SCATTER, _scatter.scatter),
     "sort": _sort.sort,
     **dict.fromkeys(_control.CONTROL, _control.control),

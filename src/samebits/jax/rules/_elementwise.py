@@ -51,6 +51,8 @@ def elementwise(eqn: Any) -> Rule:
         return _exact(eqn, name)
     if name == "integer_pow":
         power = eqn.params["y"]
+        if abs(power) >= 2**63:
+            raise refuse(eqn, f"the exponent {power} does not fit 64 bits", "use jnp.power with a float exponent")
         return _native("integer_pow", lambda p, e, v: p.map("integer_pow", v[0], imm=power))
     if name == "square":
         return _native("mul", lambda p, e, v: p.map("mul", v[0], v[0]))
@@ -64,6 +66,11 @@ def elementwise(eqn: Any) -> Rule:
             eqn, "a float to an integer array's power has no clause", "convert the exponent to the base's dtype"
         )
     op = FLOAT[name]
+    narrow = str(eqn.invars[0].aval.dtype) in ("float16", "bfloat16")
+    if name == "nextafter" and narrow:
+        raise refuse(eqn, "its clause is for float32 and float64 only", "convert to float32, or step the bits")
+    if name in _SIGN and narrow:
+        return _native(op, _SIGN[name])
     if name in ("neg", "abs") and all(str(v.aval.dtype) in ("float32", "float64") for v in eqn.invars):
         return Rule("either", clause(op), build=_plain(op))
     return _native(op, _plain(op))
@@ -85,6 +92,19 @@ def _native(op: str, build: Callable[[Program, Any, list[View]], View]) -> Rule:
 
 def _plain(op: str) -> Callable[[Program, Any, list[View]], View]:
     return lambda p, eqn, views: p.map(op, *views)
+
+
+def _on_bits(op: str, mask: int) -> Callable[[Program, Any, list[View]], View]:
+    """One bit operation on 16-bit floats: widening would rewrite NaNs, and these keep them (clause NUM-5)."""
+
+    def build(p: Program, eqn: Any, v: list[View]) -> View:
+        bits = p.convert(p.bits(v[0], "int16"), "int32")
+        return p.bits(p.convert(p.map(op, bits, p.constant(mask, "int32")), "int16"), v[0].dtype)
+
+    return build
+
+
+_SIGN = {"neg": _on_bits("xor", 0x8000), "abs": _on_bits("and", 0x7FFF)}
 
 
 def select(eqn: Any) -> Rule:
@@ -115,8 +135,7 @@ def convert(eqn: Any) -> Rule:
         raise refuse(
             eqn, "a conversion from or to complex or 8-bit floats has no clause yet", "convert outside invariant()"
         )
-    small = {str(before.dtype), name} & {"int8", "int16", "uint8", "uint16", "uint32", "uint64"}
-    if not small:
+    if all(kind_of(v) == "f" or str(v.dtype) in (*_NATIVE_INTEGERS, "bool") for v in (before, after)):
         return Rule("native", clause("convert"), build=lambda p, e, v: p.convert(v[0], name))
     raise refuse(
         eqn, "a conversion between a float and this integer type has no clause yet", "go through int32 or int64"

@@ -9,8 +9,8 @@ from samebits.native._views import View, contiguous_strides
 
 # Moved by XLA, whatever the dtype.
 XLA = frozenset(
-    "gather dynamic_slice dynamic_update_slice bitcast_convert_type optimization_barrier random_bits random_seed "
-    "random_wrap random_unwrap random_fold_in random_split threefry2x32 create_token after_all copy_to_host_async "
+    "gather dynamic_slice dynamic_update_slice bitcast_convert_type optimization_barrier "
+    "random_wrap random_unwrap threefry2x32 create_token after_all copy_to_host_async "
     "empty empty2 real imag complex axis_index random_clone from_edtype to_edtype unstack tile iota_2x32_shape "
     "sharding_constraint layout_constraint device_put platform_index dce_sink pvary conj".split()
 )

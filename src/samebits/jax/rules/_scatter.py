@@ -17,6 +17,13 @@ SCATTER = {"scatter-add": "sum", "scatter_add": "sum", "scatter-mul": "prod", "s
            "scatter-max": "max", "scatter_max": "max", "scatter-min": "min", "scatter_min": "min"}  # fmt: skip
 
 
+def overwrite(eqn: Any) -> Rule:
+    """scatter that keeps the last update; .at[].apply() is one with a function of its own."""
+    if eqn.params["update_jaxpr"] is not None:
+        raise refuse(eqn, "it applies a function inside XLA", "gather, apply the function, and set the result")
+    return Rule("xla", clause("move"))
+
+
 def scatter(eqn: Any) -> Rule:
     found = kinds(eqn)
     if found & {"c", "n"}:
@@ -74,9 +81,7 @@ def flat_indices(shape: tuple[int, ...], indices: Any, updates: tuple[int, ...],
 
 
 def _to_int32(index: Any) -> Any:
-    """An index in int32; one that does not fit becomes -1, which is out of range everywhere."""
-    limit = jnp.iinfo(jnp.int32).max
-    if jnp.iinfo(index.dtype).max <= limit:
-        return index.astype(jnp.int32)
-    fits = (index >= 0) & (index <= index.dtype.type(limit))
-    return jnp.where(fits, index, index.dtype.type(limit)).astype(jnp.int32)
+    """An index in int32; one that does not fit lands at the end on its side, which is out of range as well."""
+    ends, own = jnp.iinfo(jnp.int32), jnp.iinfo(index.dtype)
+    low, high = (index.dtype.type(end) for end in (max(ends.min, own.min), min(ends.max, own.max)))
+    return jnp.clip(index, low, high).astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""sort by floats: as integers in the same order, so that XLA compares no floats (clause SORT)."""
+"""sort by floats: as integers in the same order, so that XLA compares no floats (clause EXACT-3)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -6,6 +6,7 @@
 // small (each costs about 0.2 us) and the program inside the executable: it can be exported.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "samebits/samebits.h"
 #include "xla/ffi/api/ffi.h"
@@ -17,8 +18,12 @@ namespace {
 struct Program {
   static ffi::TypeId id;
   sb_program* handle;
-  explicit Program(sb_program* made) : handle(made) {}
+  std::vector<size_t> bytes;  // of the arguments, then the results
+  Program(sb_program* made, ffi::Span<const int64_t> words)
+      : handle(made), bytes(words.begin() + 5, words.begin() + 5 + words[1] + words[2]) {}
   ~Program() { sb_program_free(handle); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
 };
 ffi::TypeId Program::id = {};
 
@@ -27,12 +32,19 @@ constexpr size_t kInlineBuffers = 64;
 ffi::ErrorOr<std::unique_ptr<Program>> instantiate(ffi::Span<const int64_t> words) {
   sb_program* made = sb_program_new(words.begin(), static_cast<int64_t>(words.size()));
   if (!made) return ffi::Unexpected(ffi::Error(ffi::ErrorCode::kInvalidArgument, sb_error()));
-  return std::make_unique<Program>(made);
+  return std::make_unique<Program>(made, words);
+}
+
+// Only a module that somebody has changed by hand gets here.
+ffi::Error mismatch() {
+  return ffi::Error(ffi::ErrorCode::kInvalidArgument,
+                    "samebits_program: the call's buffers are not those that its program was made for");
 }
 
 ffi::Error execute(Program* program, ffi::ThreadPool pool, ffi::RemainingArgs arguments,
                    ffi::RemainingRets results) {
   const size_t count = arguments.size() + results.size();
+  if (count != program->bytes.size()) return mismatch();
   void* few[kInlineBuffers];
   std::unique_ptr<void*[]> many;
   void** buffers = few;
@@ -43,11 +55,13 @@ ffi::Error execute(Program* program, ffi::ThreadPool pool, ffi::RemainingArgs ar
   for (size_t i = 0; i < arguments.size(); ++i) {
     auto buffer = arguments.get<ffi::AnyBuffer>(i);
     if (!buffer) return buffer.error();
+    if (buffer->size_bytes() != program->bytes[i]) return mismatch();
     buffers[i] = buffer->untyped_data();
   }
   for (size_t i = 0; i < results.size(); ++i) {
     auto buffer = results.get<ffi::AnyBuffer>(i);
     if (!buffer) return buffer.error();
+    if ((*buffer)->size_bytes() != program->bytes[arguments.size() + i]) return mismatch();
     buffers[arguments.size() + i] = (*buffer)->untyped_data();
   }
   sb_executor executor;
@@ -69,9 +83,8 @@ const ffi::TypeInfo kProgramInfo = ffi::MakeTypeInfo<Program>();
 extern "C" SB_API XLA_FFI_Error* samebits_instantiate(XLA_FFI_CallFrame*);
 extern "C" SB_API XLA_FFI_Error* samebits_execute(XLA_FFI_CallFrame*);
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(
-    samebits_instantiate, instantiate,
-    ffi::Ffi::BindInstantiate().Attr<ffi::Span<const int64_t>>("program"));
+XLA_FFI_DEFINE_HANDLER_SYMBOL(samebits_instantiate, instantiate,
+                              ffi::Ffi::BindInstantiate().Attr<ffi::Span<const int64_t>>("program"));
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(
     samebits_execute, execute,

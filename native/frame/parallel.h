@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include <type_traits>
+
 #include "samebits/samebits.h"
 
 namespace sb {
@@ -23,7 +25,8 @@ template <class F>
 void parallel(const sb_executor* executor, int64_t count, F&& body) {
   parallel(
       executor, count,
-      [](void* context, int64_t index) { (*static_cast<F*>(context))(index); }, &body);
+      [](void* context, int64_t index) { (*static_cast<std::remove_reference_t<F>*>(context))(index); },
+      &body);
 }
 
 }  // namespace sb

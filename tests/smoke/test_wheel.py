@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]  # one build folder: one process
+pytestmark = pytest.mark.slow
 
 MATMUL = """
 import numpy, samebits, samebits.native, samebits.order

@@ -3,8 +3,10 @@
 Public names are used where there are any; what comes from jax._src is listed here and nowhere else in the package.
 """
 
+import os
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,6 +14,7 @@ import jax.extend.core as jex
 from jax._src import api_util, core, dtypes
 from jax._src.interpreters import ad, partial_eval as pe
 from jax._src.random.threefry2x32 import threefry_prng_impl
+from jax._src.state import discharge
 from jax.extend import linear_util as lu, source_info_util
 from jax.interpreters import mlir
 
@@ -20,6 +23,7 @@ Jaxpr = jex.Jaxpr
 ClosedJaxpr = jex.ClosedJaxpr
 JaxprEqn = jex.JaxprEqn
 ShapedArray = core.ShapedArray
+source_info_util.register_exclusion(str(Path(__file__).parents[1]) + os.sep)  # the user's line is none of ours
 is_extended_dtype = partial(dtypes.issubdtype, b=dtypes.extended)
 
 
@@ -30,6 +34,7 @@ def new_call_primitive(name: str) -> Any:
     ad.fancy_transposes[p] = partial(ad.call_transpose_fancy, p)
     ad.primitive_transposes[p] = partial(ad.call_transpose, p)
     pe.partial_eval_jaxpr_custom_rules[p] = pe.partial_eval_jaxpr_custom_rules[core.call_p]
+    discharge.register_discharge_rule(p)(partial(discharge._call_primitive_discharge_rule, p))
     pe.dce_rules[p] = pe.dce_rules.get(core.call_p) or pe.dce_rules[core.closed_call_p]
     return p
 

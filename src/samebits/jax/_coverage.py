@@ -89,8 +89,8 @@ def _traced(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     return jax.make_jaxpr(flat)(*(x for x, d in zip(leaves, arrays, strict=True) if d))
 
 
-def _walk(closed: Any, depth: int) -> Iterator[CoveredEquation]:
-    for e in flatten(closed)[0]:
+def _walk(closed: Any, depth: int, caller: Any = None) -> Iterator[CoveredEquation]:
+    for e in flatten(closed, caller)[0]:
         line = _compat.user_line(e.eqn)
         try:
             rule = rule_for(e.eqn)
@@ -101,4 +101,4 @@ def _walk(closed: Any, depth: int) -> Iterator[CoveredEquation]:
         yield CoveredEquation(e.name, line, where, rule.clause, rule.level, depth)
         if rule.emit is not None:
             for inner in _compat.sub_jaxprs(e.eqn.params):
-                yield from _walk(_compat.close(inner), depth + 1)
+                yield from _walk(_compat.close(inner), depth + 1, e.eqn)

@@ -30,15 +30,15 @@ class Equation:
         return self.eqn.primitive.name
 
 
-def flatten(closed: Any) -> tuple[list[Equation], list[Value], list[Value]]:
-    """(equations, inputs, outputs) of a ClosedJaxpr."""
+def flatten(closed: Any, caller: Any = None) -> tuple[list[Equation], list[Value], list[Value]]:
+    """(equations, inputs, outputs) of a ClosedJaxpr, which the equation `caller` holds."""
     inputs = [Value(v.aval) for v in closed.jaxpr.invars]
     equations: list[Equation] = []
-    outputs = _inline(closed, inputs, equations)
+    outputs = _inline(closed, inputs, equations, caller)
     return _drop_dead(equations, outputs), inputs, outputs
 
 
-def _inline(closed: Any, arguments: Sequence[Value], equations: list[Equation]) -> list[Value]:
+def _inline(closed: Any, arguments: Sequence[Value], equations: list[Equation], caller: Any) -> list[Value]:
     jaxpr = closed.jaxpr
     env: dict[Any, Value] = {}
 
@@ -48,6 +48,8 @@ def _inline(closed: Any, arguments: Sequence[Value], equations: list[Equation]) 
     env.update({v: Value(v.aval, c) for v, c in zip(jaxpr.constvars, closed.consts, strict=True)})
     env.update(zip(jaxpr.invars, arguments, strict=True))
     for eqn in jaxpr.eqns:
+        if caller is not None and not _compat.user_line(eqn):  # in a library's jitted function
+            eqn = eqn.replace(source_info=caller.source_info)
         inputs = [read(a) for a in eqn.invars]
         body = inlined(eqn)
         if body is None:
@@ -55,7 +57,7 @@ def _inline(closed: Any, arguments: Sequence[Value], equations: list[Equation]) 
             equations.append(Equation(eqn, inputs, outputs))
         else:
             inner, kept = body
-            outputs = _inline(inner, [inputs[i] for i in kept] if kept is not None else inputs, equations)
+            outputs = _inline(inner, [inputs[i] for i in kept] if kept is not None else inputs, equations, eqn)
         env.update(zip(eqn.outvars, outputs, strict=True))
     return [read(a) for a in jaxpr.outvars]
 

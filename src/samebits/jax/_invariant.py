@@ -15,6 +15,9 @@ from samebits.jax._rewrite import rewrite, run
 P = ParamSpec("P")
 T = TypeVar("T")
 LEVELS = ("batch", "portable")
+# Programs kept for one function, the most recently used ones: a static leaf that is made anew at each call (a lambda)
+# would add one each time. Tuning: more than a program has use for at once, and little memory.
+_PROGRAMS = 256
 
 
 class UnsupportedPlatform(SamebitsError, NotImplementedError):
@@ -59,24 +62,20 @@ def invariant(f: Callable[P, T], *, level: Literal["batch", "portable"] = "batch
         raise TypeError(f"invariant() takes a function of JAX arrays; got {f!r}")
     if level not in LEVELS:
         raise ValueError(f"level must be one of {', '.join(LEVELS)}; got {level!r}")
-    cache: dict[Any, Callable[..., Any]] = {}
+    program = functools.lru_cache(_PROGRAMS)(functools.partial(_compiled, f, promise=level))
 
     @functools.wraps(f)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
-        dynamic = [_is_dynamic(x) for x in leaves]
+        dynamic = tuple(_is_dynamic(x) for x in leaves)
         statics = tuple(None if d else _hashable(x, f) for x, d in zip(leaves, dynamic, strict=True))
-        key = (tree, statics, tuple(dynamic))
-        call = cache.get(key)
-        if call is None:
-            call = cache[key] = _compiled(f, tree, statics, dynamic, level)
-        return call(*(x for x, d in zip(leaves, dynamic, strict=True) if d))
+        return program(tree, statics, dynamic)(*(x for x, d in zip(leaves, dynamic, strict=True) if d))
 
     return wrapped
 
 
 def _compiled(
-    f: Callable[..., T], tree: Any, statics: tuple[Any, ...], dynamic: list[bool], promise: str
+    f: Callable[..., T], tree: Any, statics: tuple[Any, ...], dynamic: tuple[bool, ...], promise: str
 ) -> Callable[..., T]:
     """f over its array leaves alone, jitted: an eager call is a jitted one, and a second call traces nothing."""
 
@@ -84,7 +83,14 @@ def _compiled(
         rest = iter(arrays)
         leaves = [next(rest) if d else s.value for s, d in zip(statics, dynamic, strict=True)]
         args, kwargs = jax.tree_util.tree_unflatten(tree, leaves)
-        return f(*args, **kwargs)
+        out = f(*args, **kwargs)
+        for leaf in jax.tree_util.tree_leaves(out):
+            if not _is_dynamic(leaf):
+                raise TypeError(
+                    f"invariant({getattr(f, '__name__', f)!r}) returned {type(leaf).__name__} {leaf!r:.80}, which is "
+                    "no array or number; return arrays only, as under jax.jit"
+                )
+        return out
 
     functools.update_wrapper(flat_f, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
 
@@ -113,9 +119,9 @@ class _Static:
 
 
 def _is_dynamic(x: Any) -> bool:
-    if isinstance(x, np.ndarray):
-        return x.dtype != object
-    return isinstance(x, (jax.Array, np.generic, bool, int, float, complex)) or hasattr(x, "__jax_array__")
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.dtype.kind not in "OUSMm"  # ml_dtypes have kinds of their own
+    return isinstance(x, (jax.Array, bool, int, float, complex)) or hasattr(x, "__jax_array__")
 
 
 def _hashable(x: Any, f: Callable[..., Any]) -> _Static:

@@ -23,11 +23,11 @@ class Plan:
     Raises samebits.UncoveredOperation where an equation has no rule at this level of promise.
     """
 
-    def __init__(self, closed: Any, promise: str, constants: int = 0):
+    def __init__(self, closed: Any, promise: str, constants: int = 0, caller: Any = None):
         self.closed, self.promise = closed, promise  # kept alive: the ids of its bodies are keys of _inner
         self.constants = constants  # how many of the first inputs a loop hands to its body each time
         self._inner: dict[tuple[int, int], Plan] = {}
-        self.equations, self.inputs, self.outputs = flatten(closed)
+        self.equations, self.inputs, self.outputs = flatten(closed, caller)
         self.rules = {e: self._checked(e) for e in self.equations}
         self.maker = {v: e for e in self.equations for v in e.outputs}
         self.level: dict[Equation, int] = {}
@@ -42,18 +42,18 @@ class Plan:
                          "use invariant(f, level='batch')")  # fmt: skip
         return rule
 
-    def inner(self, body: Any, constants: int = 0) -> "Plan":
-        """The plan of a body of control flow (a jaxpr of an equation's parameters), made once."""
-        key = id(body), constants
+    def inner(self, e: Equation, body: Any) -> "Plan":
+        """The plan of a body of control flow (a jaxpr of the equation's parameters), made once."""
+        key = id(body), loop_constants(e.eqn, body)
         if key not in self._inner:
-            self._inner[key] = Plan(_compat.close(body), self.promise, constants)
+            self._inner[key] = Plan(_compat.close(body), self.promise, key[1], e.eqn)
         return self._inner[key]
 
     def bodies(self, e: Equation) -> list["Plan"]:
         """The plans of the jaxprs that an equation's rule rewrites."""
         if self.rules[e].emit is None:
             return []
-        return [self.inner(j, loop_constants(e.eqn, j)) for j in _compat.sub_jaxprs(e.eqn.params)]
+        return [self.inner(e, j) for j in _compat.sub_jaxprs(e.eqn.params)]
 
     @cached_property
     def turned(self) -> frozenset[Value]:
@@ -65,7 +65,7 @@ class Plan:
                 if v not in wishes:
                     continue
                 if looped is not None and looped[1] <= i < looped[1] + looped[2]:
-                    body = self.inner(looped[0], looped[2])
+                    body = self.inner(e, looped[0])
                     wishes[v].append(body.inputs[i - looped[1]] in body.turned)
                 elif e.name == "dot_general":
                     wishes[v].append(wants_turning(e.eqn, i) and self.rules[e].phase == "native")

@@ -14,7 +14,7 @@ from jax import lax
 from samebits.jax import _compat
 from samebits.jax._carry import carried, carried_params, carrier, carry, restore
 from samebits.jax._flatten import Equation, Value
-from samebits.jax._layout import TURN, loop, loop_constants
+from samebits.jax._layout import TURN, loop
 from samebits.jax._native import run_program
 from samebits.jax._plan import Plan
 from samebits.jax._rule import is_native
@@ -103,13 +103,13 @@ class _Run:
         """An equation's operands; a loop's constants as its body wants them."""
         turned: set[int] = set()
         if (looped := loop(e.eqn)) is not None:
-            body = self.plan.inner(looped[0], looped[2])
+            body = self.plan.inner(e, looped[0])
             turned = {looped[1] + i for i, v in enumerate(body.inputs) if v in body.turned}
         return [self.read_turned(v) if i in turned else self.read(v) for i, v in enumerate(e.inputs)]
 
     def rewritten(self, e: Equation, body: Any) -> Any:
         """The rewritten body of an equation of control flow."""
-        plan = self.plan.inner(body, loop_constants(e.eqn, body))
+        plan = self.plan.inner(e, body)
         if plan.is_stock:
             return plan.closed
         avals = [carried(v.aval) for v in plan.inputs]

@@ -10,8 +10,8 @@ from samebits._rules import clause
 from samebits.jax._rule import Rule
 
 # Primitive -> axes of one problem, at the end of each operand's shape.
-LINALG = {"cholesky": 2, "lu": 2, "geqrf": 2, "householder_product": 2, "eigh": 2, "svd": 2, "eig": 2, "schur": 2,
-          "hessenberg": 2, "tridiagonal": 2, "triangular_solve": 2, "fft": 0}  # fmt: skip
+LINALG = {"cholesky": 2, "lu": 2, "qr": 2, "geqrf": 2, "householder_product": 2, "eigh": 2, "svd": 2, "eig": 2,
+          "schur": 2, "hessenberg": 2, "tridiagonal": 2, "triangular_solve": 2, "fft": 0}  # fmt: skip
 
 
 def batched(eqn: Any) -> Rule:

@@ -9,7 +9,7 @@ from jax import lax
 
 from samebits._rules import clause
 from samebits.jax import _compat
-from samebits.jax._rule import Rule
+from samebits.jax._rule import Rule, kind_of
 
 # Calls, and the parameter that holds what they call.
 CALLS = {
@@ -70,10 +70,21 @@ def inlined(eqn: Any) -> tuple[Any, list[int] | None] | None:
         p = eqn.params
         count = partial(lax.broadcasted_iota, "int32", p["shape"], p["dimension"])
         return _compat.trace(lambda: [lax.convert_element_type(count(), p["dtype"])], []), None
+    if name == "reduce_precision" and ours and _keeps_all(eqn):
+        return _compat.trace(lambda x: [x], [eqn.invars[0].aval]), None
     if ours or not callable(getattr(eqn.primitive, "impl", None)):
         return None
     closed = _implementation(eqn)
     return None if closed is None else (closed, None)
+
+
+def _keeps_all(eqn: Any) -> bool:
+    """Whether a reduce_precision is to the operand's own format; jax.checkpoint puts some around what it saves."""
+    dtype = eqn.invars[0].aval.dtype
+    if kind_of(eqn.invars[0].aval) != "f":
+        return False
+    own = jax.numpy.finfo(dtype)
+    return (eqn.params["exponent_bits"], eqn.params["mantissa_bits"]) == (own.nexp, own.nmant)
 
 
 def _implementation(eqn: Any) -> Any:

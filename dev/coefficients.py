@@ -138,7 +138,7 @@ def files() -> dict[Path, str]:
     header += ["[[maybe_unused]] constexpr uint64_t kTwoOverPiWords[] = {"]
     header += [f"    {w:#018x}u," for w in words] + ["};", "", "}  // namespace", "}  // namespace sb",
                "// clang-format on", "#endif  // SB_KERNELS_INNER_MATH_COEFFICIENTS_H_", ""]  # fmt: skip
-    python += ["TWO_OVER_PI_WORDS = ["] + [f"    {w:#018x}," for w in words] + ["]", ""]
+    python += ["TWO_OVER_PI_WORDS = ["] + [f"    0x{w:016X}," for w in words] + ["]", ""]
     spec = ROOT / "spec/functions.md"
     before, _, rest = spec.read_text().partition("<!-- constants -->\n")
     after = rest[rest.index("<!-- end of constants -->") :]

@@ -24,12 +24,12 @@ struct Kernels {
 // The table in use; nullptr with sb_error() set when SAMEBITS_ISA asks for what is not there.
 const Kernels* kernels();
 
-#define SB_DECLARE(isa)                       \
-  namespace isa {                             \
-  const DotKernels* dot_kernels();            \
-  const MapKernels* map_kernels();            \
-  const MathKernels* math_kernels();          \
-  const ReduceKernels* reduce_kernels();      \
+#define SB_DECLARE(isa)                  \
+  namespace isa {                        \
+  const DotKernels* dot_kernels();       \
+  const MapKernels* map_kernels();       \
+  const MathKernels* math_kernels();     \
+  const ReduceKernels* reduce_kernels(); \
   }
 SB_DECLARE(generic)
 #ifdef __x86_64__

@@ -11,7 +11,7 @@ def bits(tree):
     """The bytes of every leaf, dtype and shape included."""
     leaves = []
     for a in jax.tree_util.tree_leaves(tree):
-        if jax.dtypes.issubdtype(getattr(a, "dtype", np.dtype(float)), jax.dtypes.prng_key):
+        if jnp.issubdtype(getattr(a, "dtype", np.dtype(float)), jax.dtypes.prng_key):
             a = jax.random.key_data(a)
         a = np.asarray(a)
         leaves.append((str(a.dtype), a.shape, a.tobytes()))
@@ -33,7 +33,7 @@ def drifting_rows(single, x, sizes, rows=8):
     return len(drifted), rows
 
 
-def normal(*shape, seed=0, dtype=np.float32):
+def normal(*shape: int, seed: int = 0, dtype: type = np.float32) -> jax.Array:
     return jnp.asarray(np.random.default_rng(seed).normal(size=shape).astype(dtype))
 
 

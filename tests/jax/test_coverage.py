@@ -60,8 +60,8 @@ def test_no_float_arithmetic_is_left_in_the_optimised_hlo(f):
 
 def test_the_scan_of_hlo_sees_what_stock_leaves():
     """Negative control: the same look at the stock program finds its arithmetic."""
-    text = jax.jit(network).lower(normal(33)).compile().as_text()
+    text = jax.jit(network).lower(normal(33)).compile().as_text() or ""
     found = float_arithmetic(text)
     assert len([f for f in found if f.startswith("f32")]) > 3
-    text = jax.jit(lambda x: x > 0).lower(normal(33)).compile().as_text()
+    text = jax.jit(lambda x: x > 0).lower(normal(33)).compile().as_text() or ""
     assert float_arithmetic(text) == ["f32 compare"]

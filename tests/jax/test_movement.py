@@ -53,7 +53,7 @@ def test_bits_arrive_as_they_were(name, dtype):
     assert integers(f(x)) == integers(wanted(x))
     many = jax.jit(jax.vmap(sj.invariant(move)))(np.stack([x, x[::-1], x]))
     assert integers(many[2]) == integers(wanted(x))
-    assert float_arithmetic(f.lower(x).compile().as_text()) == []
+    assert float_arithmetic(f.lower(x).compile().as_text() or "") == []
 
 
 def test_stock_moves_of_bfloat16_do_not():

@@ -122,8 +122,6 @@ def test_narrow_floats_are_computed_in_float32():
 def test_what_cannot_be_is_refused():
     program = Program()
     x = program.argument("float32", (2,) * 9)
-    with pytest.raises(NativeError, match="at most 8 axes"):
-        program.map("neg", x.transpose([8, 7, 6, 5, 4, 3, 2, 1, 0]))
     with pytest.raises(NativeError, match="no operation 'frobnicate'"):
         program.map("frobnicate", program.reshape(x, (512,)))
     with pytest.raises(NativeError, match=r".+"):

@@ -44,7 +44,7 @@ def chains(draw):
             array = array[tuple(slice(a, None, s) for a, s in parts)]
         elif move == "reverse":
             axes = [i for i in range(array.ndim) if draw(st.booleans())]
-            view, array = view.reverse(axes), np.flip(array, axes)
+            view, array = view.reverse(axes), np.flip(array, tuple(axes))
         elif move == "reshape":
             new = (array.size,) if draw(st.booleans()) else (1, *array.shape, 1)
             moved = view.reshape(new)

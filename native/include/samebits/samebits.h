@@ -21,9 +21,18 @@ extern "C" {
 
 typedef enum {
   SB_BOOL = 0,  // one byte, 0 or 1
-  SB_I8, SB_I16, SB_I32, SB_I64,
-  SB_U8, SB_U16, SB_U32, SB_U64,
-  SB_F16, SB_BF16, SB_F32, SB_F64,
+  SB_I8,
+  SB_I16,
+  SB_I32,
+  SB_I64,
+  SB_U8,
+  SB_U16,
+  SB_U32,
+  SB_U64,
+  SB_F16,
+  SB_BF16,
+  SB_F32,
+  SB_F64,
   SB_DTYPE_COUNT
 } sb_dtype;
 
@@ -59,12 +68,18 @@ typedef struct {
   int64_t b[3];    // strides of batch, k, n
   int64_t out[3];  // strides of batch, m, n
 } sb_dot_desc;
-SB_API int32_t sb_dot(const sb_dot_desc*, const void* a, const void* b, void* out,
-                      const sb_executor*);
+SB_API int32_t sb_dot(const sb_dot_desc*, const void* a, const void* b, void* out, const sb_executor*);
 
 // ---- reductions (clauses SUM-*, PROD-*, MAX-*, ARG-*, ACC-*) ---------------
 typedef enum {
-  SB_SUM = 0, SB_PROD, SB_MAX, SB_MIN, SB_ARGMAX, SB_ARGMIN, SB_ANY, SB_ALL,
+  SB_SUM = 0,
+  SB_PROD,
+  SB_MAX,
+  SB_MIN,
+  SB_ARGMAX,
+  SB_ARGMIN,
+  SB_ANY,
+  SB_ALL,
   SB_ACCUMULATE,  // ordered accumulation: the binary counter over single rows
   SB_REDUCE_COUNT
 } sb_reduce_op;
@@ -84,8 +99,7 @@ typedef struct {
   int64_t rank, shape[SB_MAX_RANK], in_stride[SB_MAX_RANK], out_stride[SB_MAX_RANK];  // the other axes
   int64_t length, in_step, out_step;                                                  // the axis
 } sb_cumulative_desc;
-SB_API int32_t sb_cumulative(const sb_cumulative_desc*, const void* in, void* out,
-                             const sb_executor*);
+SB_API int32_t sb_cumulative(const sb_cumulative_desc*, const void* in, void* out, const sb_executor*);
 
 // ---- scatter (clauses SCT-*) -------------------------------------------------
 // out[0..length) starts as a copy of in; then for i = 0, 1, ... count - 1 in this order
@@ -95,8 +109,8 @@ typedef struct {
   int64_t op, dtype, index_dtype /* SB_I32 or SB_I64 */;
   int64_t length, count;
 } sb_scatter_desc;
-SB_API int32_t sb_scatter(const sb_scatter_desc*, const void* in, const void* index,
-                          const void* updates, void* out, const sb_executor*);
+SB_API int32_t sb_scatter(const sb_scatter_desc*, const void* in, const void* index, const void* updates,
+                          void* out, const sb_executor*);
 
 // ---- copy: data movement without arithmetic -----------------------------------
 typedef struct {
@@ -134,8 +148,15 @@ SB_API int32_t sb_op_takes(int32_t op, int32_t dtype);
 // the C function (inputs, then outputs); words: the descriptor. Steps run in order.
 // Every access is checked against the buffer sizes when the program is made.
 #define SB_PROGRAM_MAGIC 0x53414d4542495431LL /* "SAMEBIT1" */
-typedef enum { SB_STEP_MAP = 0, SB_STEP_DOT, SB_STEP_REDUCE, SB_STEP_CUMULATIVE,
-               SB_STEP_SCATTER, SB_STEP_COPY, SB_STEP_COUNT } sb_step_kind;
+typedef enum {
+  SB_STEP_MAP = 0,
+  SB_STEP_DOT,
+  SB_STEP_REDUCE,
+  SB_STEP_CUMULATIVE,
+  SB_STEP_SCATTER,
+  SB_STEP_COPY,
+  SB_STEP_COUNT
+} sb_step_kind;
 typedef struct sb_program sb_program;
 SB_API sb_program* sb_program_new(const int64_t* words, int64_t count);  // NULL: sb_error()
 SB_API void sb_program_free(sb_program*);

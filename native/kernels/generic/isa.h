@@ -9,8 +9,8 @@ namespace sb {
 namespace generic {
 namespace {
 
-#define SB_LANEWISE(V, n, expression)     \
-  V r;                                    \
+#define SB_LANEWISE(V, n, expression)              \
+  V r;                                             \
   for (int i = 0; i < n; ++i) r[i] = (expression); \
   return r
 SB_INLINE f32v fma(f32v a, f32v b, f32v c) { SB_LANEWISE(f32v, kF32Lanes, ::fmaf(a[i], b[i], c[i])); }

@@ -36,34 +36,71 @@ using i32h = int32_t __attribute__((vector_size(SB_VBYTES / 2)));
 constexpr int kF32Lanes = SB_VBYTES / 4;
 constexpr int kF64Lanes = SB_VBYTES / 8;
 
-template <class T> struct vector_of;
-template <> struct vector_of<float> { using type = f32v; };
-template <> struct vector_of<double> { using type = f64v; };
-template <> struct vector_of<int32_t> { using type = i32v; };
-template <> struct vector_of<int64_t> { using type = i64v; };
-template <> struct vector_of<uint32_t> { using type = u32v; };
-template <> struct vector_of<uint64_t> { using type = u64v; };
-template <class T> using vec = typename vector_of<T>::type;
+template <class T>
+struct vector_of;
+template <>
+struct vector_of<float> {
+  using type = f32v;
+};
+template <>
+struct vector_of<double> {
+  using type = f64v;
+};
+template <>
+struct vector_of<int32_t> {
+  using type = i32v;
+};
+template <>
+struct vector_of<int64_t> {
+  using type = i64v;
+};
+template <>
+struct vector_of<uint32_t> {
+  using type = u32v;
+};
+template <>
+struct vector_of<uint64_t> {
+  using type = u64v;
+};
+template <class T>
+using vec = typename vector_of<T>::type;
 
-template <class V> SB_INLINE V load(const void* p) {
+template <class V>
+SB_INLINE V load(const void* p) {
   V v;
   memcpy(&v, p, sizeof v);
   return v;
 }
-template <class V> SB_INLINE void store(void* p, V v) { memcpy(p, &v, sizeof v); }
-template <class V> SB_INLINE V load_n(const void* p, int bytes) {  // the rest is zero
+template <class V>
+SB_INLINE void store(void* p, V v) {
+  memcpy(p, &v, sizeof v);
+}
+template <class V>
+SB_INLINE V load_n(const void* p, int bytes) {  // the rest is zero
   V v = {};
   memcpy(&v, p, static_cast<size_t>(bytes));
   return v;
 }
-template <class V> SB_INLINE void store_n(void* p, V v, int bytes) {
+template <class V>
+SB_INLINE void store_n(void* p, V v, int bytes) {
   memcpy(p, &v, static_cast<size_t>(bytes));
 }
-template <class V, class T> SB_INLINE V splat(T x) { return V{} + x; }  // integers
-// x - 0 is x for every x, -0 too, and GCC drops the subtraction; filling the lanes one by one goes through memory.
-template <> SB_INLINE f32v splat<f32v, float>(float x) { return x - f32v{}; }
-template <> SB_INLINE f64v splat<f64v, double>(double x) { return x - f64v{}; }
-template <class To, class From> SB_INLINE To bits_as(From x) {
+template <class V, class T>
+SB_INLINE V splat(T x) {
+  return V{} + x;
+}  // integers
+// x - 0 is x for every x, -0 too, and GCC drops the subtraction; filling the lanes one by one goes through
+// memory.
+template <>
+SB_INLINE f32v splat<f32v, float>(float x) {
+  return x - f32v{};
+}
+template <>
+SB_INLINE f64v splat<f64v, double>(double x) {
+  return x - f64v{};
+}
+template <class To, class From>
+SB_INLINE To bits_as(From x) {
   static_assert(sizeof(To) == sizeof(From), "same width");
   To y;
   memcpy(&y, &x, sizeof y);
@@ -76,7 +113,7 @@ template <class To, class From> SB_INLINE To bits_as(From x) {
 // fma(a, b, c), sqrt(x), rint(x) for f32v and f64v; widen, narrow (nearest even); any.
 #define SB_STR_(x) #x
 #define SB_STR(x) SB_STR_(x)
-#define SB_ISA_HEADER_(x) SB_STR(kernels/x/isa.h)
+#define SB_ISA_HEADER_(x) SB_STR(kernels / x / isa.h)
 #include SB_ISA_HEADER_(SB_ISA)
 
 #endif  // SB_KERNELS_INNER_SIMD_H_

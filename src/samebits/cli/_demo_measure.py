@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -96,4 +97,6 @@ def starts_at(fn: Callable[..., Any], batch: Any, **options: Any) -> str:
     if first is None:
         return "no line: the audit finds nothing that differs here"
     inside = f", inside {first.library_file}:{first.library_line}" if first.library_file else ""
-    return escape(f"{first.file}:{first.line} ({first.function}), operation {first.operation}{inside}")
+    return escape(
+        f"{Path(first.file or '').resolve()}:{first.line} ({first.function}), operation {first.operation}{inside}"
+    )

@@ -34,7 +34,8 @@ def new_call_primitive(name: str) -> Any:
     ad.fancy_transposes[p] = partial(ad.call_transpose_fancy, p)
     ad.primitive_transposes[p] = partial(ad.call_transpose, p)
     pe.partial_eval_jaxpr_custom_rules[p] = pe.partial_eval_jaxpr_custom_rules[core.call_p]
-    discharge.register_discharge_rule(p)(partial(discharge._call_primitive_discharge_rule, p))
+    discharges: Any = partial(discharge._call_primitive_discharge_rule, p)
+    discharge.register_discharge_rule(p)(discharges)
     pe.dce_rules[p] = pe.dce_rules.get(core.call_p) or pe.dce_rules[core.closed_call_p]
     return p
 

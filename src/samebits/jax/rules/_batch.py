@@ -1,5 +1,6 @@
 """Batch level: linear algebra and FFT, one row at a time through the same library call."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from jax import lax
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule
+from samebits.jax._rule import Rule, kind_of, refuse
 
 # Primitive -> axes of one problem, at the end of each operand's shape.
 LINALG = {"cholesky": 2, "lu": 2, "qr": 2, "geqrf": 2, "householder_product": 2, "eigh": 2, "svd": 2, "eig": 2,
@@ -15,6 +16,8 @@ LINALG = {"cholesky": 2, "lu": 2, "qr": 2, "geqrf": 2, "householder_product": 2,
 
 
 def batched(eqn: Any) -> Rule:
+    if any(kind_of(v.aval) in "fn" and v.aval.dtype.itemsize < 4 for v in eqn.invars):
+        raise refuse(eqn, "the library has no call for floats below 32 bits", "convert to float32 first")
     return Rule("xla", clause("batch"), level="batch", emit=_emit)
 
 
@@ -34,7 +37,7 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
     if lead == 0:
         return row(*values)
     batch = values[0].shape[:lead]
-    flat = [v.reshape((-1, *v.shape[v.ndim - c :])) for v, c in zip(values, cores, strict=True)]
+    flat = [v.reshape((math.prod(batch), *v.shape[v.ndim - c :])) for v, c in zip(values, cores, strict=True)]
     outs = lax.map(lambda operands: row(*operands), flat)
     return [o.reshape((*batch, *o.shape[1:])) for o in outs]
 

@@ -111,9 +111,11 @@ SB_INLINE To bits_as(From x) {
 }  // namespace sb
 
 // fma(a, b, c), sqrt(x), rint(x) for f32v and f64v; widen, narrow (nearest even); any.
+// clang-format off
 #define SB_STR_(x) #x
 #define SB_STR(x) SB_STR_(x)
-#define SB_ISA_HEADER_(x) SB_STR(kernels / x / isa.h)
+#define SB_ISA_HEADER_(x) SB_STR(kernels/x/isa.h)
+// clang-format on
 #include SB_ISA_HEADER_(SB_ISA)
 
 #endif  // SB_KERNELS_INNER_SIMD_H_

@@ -126,3 +126,22 @@ def test_what_cannot_be_is_refused():
         program.map("frobnicate", program.reshape(x, (512,)))
     with pytest.raises(NativeError, match=r".+"):
         CompiledProgram(np.arange(10), [])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+def test_a_product_of_one_term_is_the_dot_rule(dtype):
+    """It runs as a map; bits as samebits.order.dot_general, zeros, infinities and NaNs included (DOT-3, DOT-5)."""
+    import ml_dtypes  # noqa: F401
+
+    from samebits import order
+
+    special = np.array([0.0, -0.0, 1e-45, -1e-30, 1.5, -3.0, np.inf, np.nan], np.float64)
+    a = np.stack([special, special[::-1], special * 7])[:, :, None].astype(dtype)
+    b = np.stack([special[:5], -special[:5], special[3:]]).astype(dtype)
+    program = Program()
+    x, y = program.argument(dtype, a.shape), program.argument(dtype, (3, 1, 5))
+    out = program.dot(x, y, ([2], [1]), ([0], [0]), dtype)
+    (got,) = run(program, [out], [a, b])
+    wanted = order.dot_general(a, b.reshape(3, 1, 5), ([2], [1]), ([0], [0]))
+    assert got.tobytes() == wanted.tobytes()
+    assert program.words([out])[4] == 1  # one step

@@ -162,11 +162,28 @@ class Program:
                     axes[0], axes[free] = axes[free][:cut], axes[free][cut:]
                     break
         sizes = [math.prod(shape[i] for i in g) for g in axes] + [math.prod(a.shape[i] for i in contract[0])]
+        if sizes[3] == 1:
+            a, b = (v.only([*batch[i], *free]) for i, (v, free) in enumerate(((a, free_a), (b, free_b))))
+            return self._outer(a, b, len(batch[0]), shape, out_dtype)
         a, a_strides = self._three(a, left)
         b, b_strides = self._three(b, right)
         node = Node("dot", out_dtype, shape, (a, b), {
             "axes": axes, "sizes": sizes, "a": a_strides, "b": [b_strides[i] for i in (0, 2, 1)]})  # fmt: skip
         return self._add(node)
+
+    def _outer(self, a: View, b: View, batch: int, shape: Shape, out_dtype: str) -> View:
+        """A product of one term, [batch, m] by [batch, n]: fma(a, b, +0) + (+0) is a * b + (+0), elementwise.
+
+        The gradient of a weight for each example is many small ones, and each call of the dot kernel would cost more
+        than its product.
+        """
+        rows = len(a.shape) - batch
+        a = a.broadcast(shape, range(batch + rows))
+        b = b.broadcast(shape, [*range(batch), *range(batch + rows, len(shape))])
+        if a.dtype in _NARROW:
+            a, b = self.convert(a, "float32"), self.convert(b, "float32")
+        zero = self.constant(0, a.dtype)
+        return self.convert(self.map("add", self.map("mul", a, b), zero), out_dtype)
 
     def _three(self, view: View, groups: Sequence[Sequence[int]]) -> tuple[View, list[int]]:
         """The strides of three groups of axes, each walked by one; a copy where no single stride does."""

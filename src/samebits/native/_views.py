@@ -74,6 +74,10 @@ class View:
             self.shape, contiguous_strides(self.shape)
         )
 
+    def only(self, axes: Sequence[int]) -> "View":
+        """These axes in this order; every other has size one."""
+        return replace(self, shape=tuple(self.shape[i] for i in axes), strides=tuple(self.strides[i] for i in axes))
+
     def transpose(self, permutation: Iterable[int]) -> "View":
         order = tuple(permutation)
         return replace(self, shape=tuple(self.shape[i] for i in order), strides=tuple(self.strides[i] for i in order))

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <atomic>
 
-#include "frame/dot_block.h"
+#include "frame/dot_call.h"
 #include "frame/error.h"
 #include "frame/ieee.h"
 #include "frame/kernels.h"
 #include "frame/parallel.h"
-#include "samebits/samebits.h"
 
 namespace sb {
 namespace {
@@ -23,27 +22,67 @@ constexpr int64_t kTasksPerThread = 2;
 DotType type_of(int64_t dtype) {
   return dtype == SB_F16 ? kDotF16 : dtype == SB_BF16 ? kDotBF16 : dtype == SB_F32 ? kDotF32 : kDotF64;
 }
+int64_t bytes_of(int64_t dtype) { return dtype == SB_F64 ? 8 : dtype == SB_F32 ? 4 : 2; }
 
-int check(const sb_dot_desc& d) {
+// The batch and where its entries begin, in elements.
+struct Batch {
+  int64_t count, a, b, out;
+};
+
+// A batch that shares one operand is more rows (or columns) of one product, if their strides go on evenly.
+void fold_batch(bool packed, Batch* batch, DotProduct* p) {
+  if (batch->count == 1) return;
+  int64_t all;
+  const auto even = [](int64_t outer, int64_t size, int64_t inner) {
+    return size == 1 || outer == size * inner;
+  };
+  if (batch->b == 0 && even(batch->a, p->rows, p->a_row) && even(batch->out, p->rows, p->out_row) &&
+      !__builtin_mul_overflow(p->rows, batch->count, &all)) {
+    if (p->rows == 1) p->a_row = batch->a, p->out_row = batch->out;
+    p->rows = all;
+    *batch = {1, 0, 0, 0};
+  } else if (!packed && batch->a == 0 && even(batch->b, p->cols, p->b_col) &&
+             even(batch->out, p->cols, p->out_col) && !__builtin_mul_overflow(p->cols, batch->count, &all)) {
+    if (p->cols == 1) p->b_col = batch->b, p->out_col = batch->out;
+    p->cols = all;
+    *batch = {1, 0, 0, 0};
+  }
+}
+
+// A size in parts that are multiples of a quantum, but for the last.
+struct Parts {
+  Parts(int64_t size, int64_t wanted, int64_t quantum) : size(size) {
+    step = ceil_div(size, wanted);
+    step = std::max<int64_t>(1, ceil_div(step, quantum) * quantum);
+    count = ceil_div(size, step);
+  }
+  int64_t begin(int64_t i) const { return i * step; }
+  int64_t length(int64_t i) const { return std::min(step, size - i * step); }
+  int64_t size, step, count;
+};
+
+}  // namespace
+
+int check_dot(const char* who, const sb_dot_desc& d) {
   if (d.dtype != SB_F32 && d.dtype != SB_F64 && d.dtype != SB_BF16 && d.dtype != SB_F16) {
     return fail(
-        "sb_dot: dtype %lld is not one that a dot takes; convert to SB_F16 (%d), SB_BF16 (%d), SB_F32 (%d) "
-        "or "
-        "SB_F64 (%d) first",
-        static_cast<long long>(d.dtype), SB_F16, SB_BF16, SB_F32, SB_F64);
+        "%s: dtype %lld is not one that a dot takes; convert to SB_F16 (%d), SB_BF16 (%d), SB_F32 (%d) or "
+        "SB_F64 "
+        "(%d) first",
+        who, static_cast<long long>(d.dtype), SB_F16, SB_BF16, SB_F32, SB_F64);
   }
   const bool narrow = d.dtype == SB_BF16 || d.dtype == SB_F16;
   if (d.out_dtype != d.dtype && !(narrow && d.out_dtype == SB_F32)) {
     return fail(
-        "sb_dot: out_dtype %lld does not go with dtype %lld; ask for the same, or for SB_F32 (%d) with f16 "
-        "and "
-        "bf16, and convert afterwards",
-        static_cast<long long>(d.out_dtype), static_cast<long long>(d.dtype), SB_F32);
+        "%s: out_dtype %lld does not go with dtype %lld; ask for the same, or for SB_F32 (%d) with f16 and "
+        "bf16, and "
+        "convert afterwards",
+        who, static_cast<long long>(d.out_dtype), static_cast<long long>(d.dtype), SB_F32);
   }
   const int64_t sizes[4] = {d.batch, d.m, d.n, d.k};
   for (int i = 0; i < 4; ++i) {
     if (sizes[i] < 0) {
-      return fail("sb_dot: size %s = %lld is negative; give a size of 0 or more",
+      return fail("%s: size %s = %lld is negative; give a size of 0 or more", who,
                   i == 0   ? "batch"
                   : i == 1 ? "m"
                   : i == 2 ? "n"
@@ -54,115 +93,100 @@ int check(const sb_dot_desc& d) {
   return 0;
 }
 
-int no_memory() {
-  return fail("sb_dot: no memory for packed operands; free some, or set SAMEBITS_THREADS lower");
-}
-
-// The batch and where its entries begin.
-struct Batch {
-  int64_t count, a, b, out;
-};
-
-// A batch that shares one operand is more rows (or columns) of one product, if their strides go on evenly.
-void fold_batch(Batch* batch, DotProduct* p) {
-  if (batch->count == 1) return;
-  const auto even = [](int64_t outer, int64_t size, int64_t inner) {
-    return size == 1 || outer == size * inner;
-  };
-  if (batch->b == 0 && even(batch->a, p->rows, p->a_row) && even(batch->out, p->rows, p->out_row)) {
-    if (p->rows == 1) p->a_row = batch->a, p->out_row = batch->out;
-    p->rows *= batch->count;
-    *batch = {1, 0, 0, 0};
-  } else if (batch->a == 0 && even(batch->b, p->cols, p->b_col) && even(batch->out, p->cols, p->out_col)) {
-    if (p->cols == 1) p->b_col = batch->b, p->out_col = batch->out;
-    p->cols *= batch->count;
-    *batch = {1, 0, 0, 0};
-  }
-}
-
-// A size in parts that are multiples of a quantum, but for the last.
-struct Parts {
-  Parts(int64_t size, int64_t wanted, int64_t quantum) : size(size) {
-    step = (size + wanted - 1) / wanted;
-    step = std::max<int64_t>(1, (step + quantum - 1) / quantum * quantum);
-    count = (size + step - 1) / step;
-  }
-  int64_t begin(int64_t i) const { return i * step; }
-  int64_t length(int64_t i) const { return std::min(step, size - i * step); }
-  int64_t size, step, count;
-};
-
-}  // namespace
-}  // namespace sb
-
-extern "C" int32_t sb_dot(const sb_dot_desc* desc, const void* a, const void* b, void* out,
-                          const sb_executor* executor) {
-  using namespace sb;
-  const sb_dot_desc& d = *desc;
-  if (int error = check(d)) return error;
+int DotCall::prepare(const sb_dot_desc& d, const DotPanels* panels) {
   const Kernels* all = kernels();
   if (!all) return -1;
   if (d.batch == 0 || d.m == 0 || d.n == 0) return 0;
-  const DotKernels& table = *all->dot;
-
-  DotProduct p = {
-      type_of(d.dtype), type_of(d.out_dtype), d.m, d.n, d.k, d.a[1], d.a[2], d.b[1], d.b[2], d.out[1],
-      d.out[2]};
+  table_ = all->dot;
+  panels_ = panels;
+  p_ = {type_of(d.dtype), type_of(d.out_dtype), d.m, d.n, d.k, d.a[1], d.a[2], d.b[1], d.b[2], d.out[1],
+        d.out[2]};
   Batch batch = {d.batch, d.a[0], d.b[0], d.out[0]};
-  fold_batch(&batch, &p);
-  bool exchanged;
-  p = oriented(table, p, &exchanged);
-  if (exchanged) {
-    std::swap(a, b);
-    std::swap(batch.a, batch.b);
-  }
-  const int64_t in_item = item_size(d.dtype), out_item = item_size(d.out_dtype);
+  fold_batch(panels != nullptr, &batch, &p_);
+  exchanged_ = !panels && orient(*table_, &p_);
+  if (exchanged_) std::swap(batch.a, batch.b);
+  in_item_ = bytes_of(d.dtype);
+  out_item_ = bytes_of(d.out_dtype);
+  batch_ = batch.count;
+  a_step_ = batch.a * in_item_;
+  b_step_ = panels ? batch.b : batch.b * in_item_;
+  out_step_ = batch.out * out_item_;
+  work_ = static_cast<double>(batch_) * static_cast<double>(p_.rows) * static_cast<double>(p_.cols) *
+          static_cast<double>(std::max<int64_t>(p_.k, 1));
+  plan_.emplace(*table_, p_, panels);
+  return 0;
+}
+
+bool DotCall::run_entry(const DotPlan& plan, int64_t entry, const char* a, const char* b, char* out) const {
+  return plan.run(a + entry * a_step_, b + entry * b_step_, out + entry * out_step_);
+}
+
+int DotCall::run(const void* a, const void* b, void* out, const sb_executor* executor) const {
+  if (!plan_) return 0;
+  if (exchanged_) std::swap(a, b);
   const char *a_bytes = static_cast<const char*>(a), *b_bytes = static_cast<const char*>(b);
   char* out_bytes = static_cast<char*>(out);
-
-  const double work = static_cast<double>(batch.count) * static_cast<double>(p.rows) *
-                      static_cast<double>(p.cols) * static_cast<double>(std::max<int64_t>(p.k, 1));
   int64_t threads = 1;
-  if (work >= kParallelWork) {
+  if (work_ >= kParallelWork) {
     threads = threads_of(executor);
     if (threads == 0) return -1;
   }
+  bool done = true;
   if (threads == 1) {
     IeeeMode ieee;
-    const DotPlan plan(table, p);
-    for (int64_t i = 0; i < batch.count; ++i) {
-      if (!plan.run(a_bytes + i * batch.a * in_item, b_bytes + i * batch.b * in_item,
-                    out_bytes + i * batch.out * out_item)) {
-        return no_memory();
-      }
-    }
-    return 0;
+    for (int64_t i = 0; done && i < batch_; ++i) done = run_entry(*plan_, i, a_bytes, b_bytes, out_bytes);
+  } else {
+    done = run_split(threads, a_bytes, b_bytes, out_bytes, executor);
   }
+  return done ? 0 : fail("sb_dot: no memory for packed operands; free some, or set SAMEBITS_THREADS lower");
+}
 
-  // Whole batch entries first; then the longer of rows and columns, then the other.
-  const int64_t wanted = std::min(threads * kTasksPerThread, static_cast<int64_t>(work / kTaskWork) + 1);
-  const Parts entries(batch.count, wanted, 1);
-  int64_t rest = (wanted + entries.count - 1) / entries.count;
-  const int64_t lanes = table.lanes[p.in == kDotF64];
+// Whole batch entries first; then the longer of rows and columns, then the other. Never k.
+bool DotCall::run_split(int64_t threads, const char* a, const char* b, char* out,
+                        const sb_executor* executor) const {
+  const int64_t wanted = std::min(threads * kTasksPerThread, static_cast<int64_t>(work_ / kTaskWork) + 1);
+  const Parts entries(batch_, wanted, 1);
+  const int64_t rest = ceil_div(wanted, entries.count), lanes = table_->lanes[p_.in == kDotF64];
   const int64_t row_quantum = 8, col_quantum = 4 * lanes;
-  const bool rows_first = p.rows / row_quantum >= p.cols / col_quantum;
-  const Parts rows(p.rows, rows_first ? rest : 1, row_quantum);
-  const Parts cols(p.cols, rows_first ? 1 : rest, col_quantum);
+  const bool rows_first = p_.rows / row_quantum >= p_.cols / col_quantum;
+  const Parts rows(p_.rows, rows_first ? rest : 1, row_quantum);
+  // Columns of a packed operand: whole panels.
+  const int64_t columns = panels_ ? panels_->count : p_.cols;
+  const Parts cols(columns, rows_first ? 1 : rest, panels_ ? 1 : col_quantum);
   std::atomic<bool> failed{false};
   parallel(executor, entries.count * rows.count * cols.count, [&](int64_t task) {
     const int64_t e = task / (rows.count * cols.count), r = task / cols.count % rows.count,
                   c = task % cols.count;
-    DotProduct part = p;
+    DotProduct part = p_;
     part.rows = rows.length(r);
+    int64_t col = cols.begin(c), b_at = col * p_.b_col * in_item_;
     part.cols = cols.length(c);
-    const DotPlan plan(table, part);
+    DotPanels panels = {};
+    if (panels_) {
+      panels = *panels_;
+      panels.count = cols.length(c);
+      panels.wide = std::clamp<int64_t>(panels_->wide - cols.begin(c), 0, panels.count);
+      col = panels_->vectors_before(cols.begin(c)) * lanes;
+      b_at = panels_->bytes(p_.k, col);
+      part.cols = std::min(p_.cols, panels_->vectors_before(cols.begin(c) + panels.count) * lanes) - col;
+    }
+    const DotPlan plan(*table_, part, panels_ ? &panels : nullptr);
     for (int64_t i = entries.begin(e); i < entries.begin(e) + entries.length(e); ++i) {
-      const bool done = plan.run(
-          a_bytes + (i * batch.a + rows.begin(r) * p.a_row) * in_item,
-          b_bytes + (i * batch.b + cols.begin(c) * p.b_col) * in_item,
-          out_bytes + (i * batch.out + rows.begin(r) * p.out_row + cols.begin(c) * p.out_col) * out_item);
-      if (!done) failed = true;
+      if (!run_entry(plan, i, a + rows.begin(r) * p_.a_row * in_item_, b + b_at,
+                     out + (rows.begin(r) * p_.out_row + col * p_.out_col) * out_item_)) {
+        failed = true;
+      }
     }
   });
-  return failed ? no_memory() : 0;
+  return !failed;
+}
+
+}  // namespace sb
+
+extern "C" int32_t sb_dot(const sb_dot_desc* desc, const void* a, const void* b, void* out,
+                          const sb_executor* executor) {
+  if (sb::check_dot("sb_dot", *desc)) return -1;
+  sb::DotCall call;
+  if (call.prepare(*desc)) return -1;
+  return call.run(a, b, out, executor);
 }

@@ -13,13 +13,16 @@ namespace sb {
 struct DotTile {
   const void* a;  // T; row stride a_row, term stride a_k (fused: 1)
   int64_t a_row, a_k;
-  const void* b;  // tile, stream: T[k][cols], term stride b_k; fused: the input's type, column stride b_col
+  // tile, stream: rows [k][cols] of term stride b_k, of T, of the input's type, or of bfloat16 pairs (a dword
+  // for the terms 2i, low half, and 2i + 1; b_k counts dwords); fused: the input's type, column stride b_col.
+  const void* b;
   int64_t b_k, b_col;
-  int64_t k;      // terms of this call: whole chunks, or the last ones of the product
-  int64_t chunk;  // the product's index of the first chunk
-  bool last;      // this call ends the product: finish and store
-  int64_t cols;   // tile with v vectors: in ((v - 1) * lanes, v * lanes]; fused, stream: any
-  int64_t tiles;  // consecutive tiles of the same height: a, high and out advance by
+  int64_t b_panel;  // flight: items from one panel to the next
+  int64_t k;        // terms of this call: whole chunks, or the last ones of the product
+  int64_t chunk;    // the product's index of the first chunk
+  bool last;        // this call ends the product: finish and store
+  int64_t cols;     // tile with v vectors: in ((v - 1) * lanes, v * lanes]; fused, stream: any
+  int64_t tiles;    // consecutive tiles of the same height: a, high and out advance by
   int64_t a_tile, high_tile, out_tile;
   // The tree's waiting sums (stream: low has its running sums first). Levels below split live only during the
   // call; the others wait for the next block. A level holds rows x vectors x lanes T.
@@ -52,18 +55,32 @@ struct DotUnpack {
 using DotUnpackFn = void (*)(const DotUnpack&);
 
 constexpr int kDotVectors = 8, kDotRows = 16, kDotFusedRows = 8, kDotStreamRows = 4;
+constexpr int kDotPackedVectors = 4, kDotFlightRows = 4, kDotNarrowRows = 8;
 enum DotType { kDotF16, kDotBF16, kDotF32, kDotF64, kDotTypes };
+// What a packed operand holds.
+enum DotStored { kStoredF32, kStoredF64, kStoredPairs, kDotStored };
 
 struct DotKernels {
   int lanes[2];           // by accumulator: f32, f64
   int rows[kDotVectors];  // the tallest tile by vectors - 1; 0: none
   int fused_rows;
   DotTileFn tile[2][2][kDotVectors]
-                [kDotRows];             // accumulator, whether a's rows lie apart, vectors - 1, rows - 1
-  DotTileFn stream[2][kDotStreamRows];  // accumulator, rows - 1
-  DotTileFn fused[kDotTypes][kDotFusedRows];  // input type, rows - 1
-  DotPackFn pack[kDotTypes];                  // input type
-  DotUnpackFn unpack[kDotTypes];              // result type
+                [kDotRows];  // accumulator, whether a's rows lie apart, vectors - 1, rows - 1
+  // b read as it is, narrow: input type (f16, bf16), vectors - 1, rows - 1.
+  DotTileFn narrow[2][kDotVectors][kDotNarrowRows];
+  DotTileFn stream[kDotTypes][kDotStreamRows];  // input type, rows - 1
+  DotTileFn fused[kDotTypes][kDotFusedRows];    // input type, rows - 1
+  DotPackFn pack[kDotTypes];                    // input type
+  DotUnpackFn unpack[kDotTypes];                // result type
+  // Packed operands: the vectors of a panel; its tiles by vectors - 1 and rows - 1; for few rows, how many
+  // panels are read side by side (0: one at a time), by rows - 1, and the tiles that do so.
+  int packed_vectors;
+  DotTileFn packed[kDotStored][kDotPackedVectors][kDotRows];
+  int flight_panels[kDotFlightRows];
+  DotTileFn flight[kDotStored][kDotPackedVectors][kDotFlightRows];
+  DotPackFn
+      pack_pairs;  // bfloat16 to pairs: dst row i holds the terms 2i and 2i + 1 (zero where there is none)
+  DotPackFn expand_pairs;  // pairs (term stride of dst rows, lanes as they are) to float32
 };
 
 }  // namespace sb

@@ -70,6 +70,29 @@ typedef struct {
 } sb_dot_desc;
 SB_API int32_t sb_dot(const sb_dot_desc*, const void* a, const void* b, void* out, const sb_executor*);
 
+// ---- packed operands of a dot: weights that live long -----------------------------
+// sb_pack lays b[batch,k,n] out once, in the order in which this CPU's tiles read it; sb_dot_packed
+// multiplies with it. The bits are sb_dot's. A handle serves this process only (its layout is the instruction
+// set's), any number of threads at once; b may be freed after sb_pack. format: what the handle stores.
+// Quantised weights (blocks of small integers with scales) get numbers of their own here: each has a clause
+// that says which float32 an element stands for, and the product is that of these floats.
+typedef enum {
+  SB_PACK_VALUES = 0,  // the values themselves: bf16 as such (2 bytes), f16 as f32, f32, f64
+  SB_PACK_FORMAT_COUNT
+} sb_pack_format;
+typedef struct {
+  int64_t dtype, format;
+  int64_t batch, k, n;
+  int64_t b[3];  // strides of batch, k, n
+} sb_pack_desc;
+typedef struct sb_packed sb_packed;
+SB_API sb_packed* sb_pack(const sb_pack_desc*, const void* b, const sb_executor*);  // NULL: sb_error()
+SB_API void sb_packed_free(sb_packed*);
+SB_API int64_t sb_packed_bytes(const sb_packed*);  // of memory that the handle holds
+// As sb_dot, with the strides of b ignored. batch is the handle's, or any with a handle of batch 1.
+SB_API int32_t sb_dot_packed(const sb_dot_desc*, const void* a, const sb_packed* b, void* out,
+                             const sb_executor*);
+
 // ---- reductions (clauses SUM-*, PROD-*, MAX-*, ARG-*, ACC-*) ---------------
 typedef enum {
   SB_SUM = 0,

@@ -12,4 +12,11 @@
 // block of 8 x 8 fills 8 of the 16 registers, which leaves few for the sums.
 #define SB_DOT_FUSED_ROWS 4
 
+// Vectors of a packed operand's panel: 4 rows fit beside three.
+#define SB_DOT_PACKED_VECTORS 3
+
+// Panels of a packed operand that 1, 2, 3, 4 rows read side by side (0: one at a time): 9 chains for one row,
+// 12 for two, which with a vector of b and one of a fills the 16 registers.
+#define SB_DOT_FLIGHT {3, 2, 0, 0}
+
 #endif  // SB_KERNELS_AVX2_DOT_TILES_H_

@@ -15,4 +15,11 @@
 // several tiles read the panel.
 #define SB_DOT_FUSED_ROWS 8
 
+// Vectors of a packed operand's panel: 9 rows fit beside three, so up to 9 rows read the panel once.
+#define SB_DOT_PACKED_VECTORS 3
+
+// Panels of a packed operand that 1, 2, 3, 4 rows read side by side (0: one at a time). Few rows leave sums
+// free: 4 x 3 chains for one row, at most 24 sums for four. As many streams from memory run at once.
+#define SB_DOT_FLIGHT {4, 2, 2, 2}
+
 #endif  // SB_KERNELS_AVX512_DOT_TILES_H_

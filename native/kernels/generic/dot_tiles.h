@@ -10,4 +10,9 @@
 // The transpose costs nothing beside the FMAs; 2 keeps both ways in use, hence tested.
 #define SB_DOT_FUSED_ROWS 2
 
+// Vectors of a packed operand's panel, and panels that 1, 2, 3, 4 rows read side by side (0: one at a time).
+// Speed is libm's; two and two keep both ways in use, hence tested.
+#define SB_DOT_PACKED_VECTORS 2
+#define SB_DOT_FLIGHT {2, 0, 0, 0}
+
 #endif  // SB_KERNELS_GENERIC_DOT_TILES_H_

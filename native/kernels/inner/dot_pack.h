@@ -45,6 +45,43 @@ void pack(const DotPack& p) {
   }
 }
 
+// A dword of each lane for the terms 2i and 2i + 1.
+inline void pack_pairs(const DotPack& p) {
+  constexpr int kVec = kF32Lanes;
+  const uint16_t* src = static_cast<const uint16_t*>(p.src);
+  uint32_t* dst = static_cast<uint32_t*>(p.dst);
+  for (int64_t k = 0; k < p.terms; k += 2, dst += p.width) {
+    const uint16_t *low = src + k * p.k_stride, *high = low + p.k_stride;
+    int64_t lane = 0;
+    if (k + 1 < p.terms && p.lane_stride == 1) {
+      for (; lane + kVec <= p.lanes; lane += kVec) {
+        const u32v lo = __builtin_convertvector(load<u16h>(low + lane), u32v),
+                   hi = __builtin_convertvector(load<u16h>(high + lane), u32v);
+        store(dst + lane, lo | hi << 16);
+      }
+    }
+    for (; lane < p.lanes; ++lane) {
+      const uint32_t lo = low[lane * p.lane_stride], hi = k + 1 < p.terms ? high[lane * p.lane_stride] : 0;
+      dst[lane] = lo | hi << 16;
+    }
+    for (; lane < p.fill; ++lane) dst[lane] = 0;
+  }
+}
+
+// Rows of pairs, `fill` lanes each (whole vectors), to rows of float32.
+inline void expand_pairs(const DotPack& p) {
+  constexpr int kVec = kF32Lanes;
+  const uint32_t* src = static_cast<const uint32_t*>(p.src);
+  float* dst = static_cast<float*>(p.dst);
+  for (int64_t k = 0; k < p.terms; ++k, dst += p.width) {
+    const uint32_t* from = src + k / 2 * p.k_stride;
+    for (int64_t lane = 0; lane < p.fill; lane += kVec) {
+      const u32v w = load<u32v>(from + lane);
+      store(dst + lane, k & 1 ? w & 0xffff0000u : w << 16);
+    }
+  }
+}
+
 template <class Out>
 void unpack(const DotUnpack& u) {
   using T = acc<Out>;

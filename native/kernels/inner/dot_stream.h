@@ -14,8 +14,8 @@ namespace SB_ISA {
 namespace {
 
 // Adds kTerms terms to each of the sums; T sums[MR][width], width a multiple of a vector.
-template <class T, int MR, int kTerms>
-SB_INLINE void stream_terms(const T* a, int64_t a_row, int64_t a_k, const T* b, int64_t b_k, int64_t cols,
+template <class In, int MR, int kTerms, class T = acc<In>>
+SB_INLINE void stream_terms(const T* a, int64_t a_row, int64_t a_k, const In* b, int64_t b_k, int64_t cols,
                             T* sums, int64_t width) {
   using V = vec<T>;
   constexpr int kVec = kLanes<T>;
@@ -40,32 +40,33 @@ SB_INLINE void stream_terms(const T* a, int64_t a_row, int64_t a_k, const T* b, 
   };
   int64_t c = 0;
   for (; c + kVec <= cols; c += kVec) {
-    step(c, [](const T* p) __attribute__((always_inline)) { return load<V>(p); });
+    step(c, [](const In* p) __attribute__((always_inline)) { return load_as(p); });
   }
   if (c < cols) {
-    const mask<T> tail = first<T>(static_cast<int>(cols - c));
-    step(c, [tail](const T* p) __attribute__((always_inline)) { return load(p, tail); });
+    const int rest = static_cast<int>(cols - c);
+    step(c, [rest](const In* p) __attribute__((always_inline)) { return load_as(p, rest); });
   }
 }
 
 // As tile, for any number of columns; low holds the sums first, then the levels, each T[MR][cols rounded up].
-template <class T, int MR>
+template <class In, int MR>
 void stream(const DotTile& t) {
+  using T = acc<In>;
   constexpr int kVec = kLanes<T>, kTerms = MR <= 2 ? 8 : 4;
   const int64_t width = (t.cols + kVec - 1) / kVec * kVec, size = MR * width;
   T* const sums = static_cast<T*>(t.low);
   const T* a = static_cast<const T*>(t.a);
-  const T* b = static_cast<const T*>(t.b);
+  const In* b = static_cast<const In*>(t.b);
   uint64_t chunk = 0;
   for (int64_t left = t.k; left > 0; ++chunk) {
     const int64_t n = left < SB_CHUNK ? left : SB_CHUNK;
     memset(sums, 0, static_cast<size_t>(size) * sizeof(T));
     int64_t k = 0;
     for (; k + kTerms <= n; k += kTerms) {
-      stream_terms<T, MR, kTerms>(a + k * t.a_k, t.a_row, t.a_k, b + k * t.b_k, t.b_k, t.cols, sums, width);
+      stream_terms<In, MR, kTerms>(a + k * t.a_k, t.a_row, t.a_k, b + k * t.b_k, t.b_k, t.cols, sums, width);
     }
     for (; k < n; ++k) {
-      stream_terms<T, MR, 1>(a + k * t.a_k, t.a_row, t.a_k, b + k * t.b_k, t.b_k, t.cols, sums, width);
+      stream_terms<In, MR, 1>(a + k * t.a_k, t.a_row, t.a_k, b + k * t.b_k, t.b_k, t.cols, sums, width);
     }
     a += n * t.a_k;
     b += n * t.b_k;

@@ -45,7 +45,7 @@ SB_INLINE void join(const DotTile& t, int64_t chunk, bool last, int64_t tile, ve
     const T* waiting = level(l);
 #pragma GCC unroll 16
     for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) {
         sum[r][v] = load<vec<T>>(waiting + (r * NV + v) * kLanes<T>) + sum[r][v];
       }
@@ -55,7 +55,7 @@ SB_INLINE void join(const DotTile& t, int64_t chunk, bool last, int64_t tile, ve
   T* place = level(l);
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) store(place + (r * NV + v) * kLanes<T>, sum[r][v]);
   }
 }
@@ -64,19 +64,51 @@ template <class T, int MR, int NV>
 SB_INLINE void store_finished(T* out, int64_t out_row, mask<T> tail, const vec<T> (&sum)[MR][NV]) {
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v + 1 < NV; ++v) store(out + r * out_row + v * kLanes<T>, finished<T>(sum[r][v]));
     store(out + r * out_row + (NV - 1) * kLanes<T>, finished<T>(sum[r][NV - 1]), tail);
   }
 }
 
+// What a row of b holds, from a tile's point of view, and how one vector of one term is read from it.
+template <class In>
+struct Plain {
+  using type = acc<In>;
+  using item = In;
+  static constexpr int kTerms = 1;  // terms of a row
+  static SB_INLINE vec<type> load_term(const In* p, int) { return load_as(p); }
+  static SB_INLINE vec<type> load_tail(const In* p, int n, mask<type> m) {
+    if constexpr (sizeof(In) == sizeof(type)) {
+      return load(p, m);
+    } else {
+      return load_as(p, n);
+    }
+  }
+};
+// A dword for two terms of bfloat16: half the bytes of float32, and one shift or one mask to widen.
+struct Pairs {
+  using type = float;
+  using item = uint32_t;
+  static constexpr int kTerms = 2;
+  static SB_INLINE f32v load_term(const uint32_t* p, int term) {
+    const u32v w = load<u32v>(p);
+    return bits_as<f32v>(term ? w & 0xffff0000u : w << 16);
+  }
+  static SB_INLINE f32v load_tail(const uint32_t* p, int, mask<float>) { return load_term(p, 0); }
+};
+
 // kApart: a's rows lie a_row apart; otherwise they are neighbours (a packed, or one row, or contiguous in m).
-template <class T, int MR, int NV, bool kApart>
+// kPanels: so many panels of a packed b are read side by side, for more chains and more streams from memory;
+// sums and results lie as if they were one. Packed panels are filled to whole vectors, so nothing is masked.
+template <class B, int MR, int NV, bool kApart, int kPanels = 0>
 void tile(const DotTile& t) {
+  using T = typename B::type;
   using V = vec<T>;
-  constexpr int kVec = kLanes<T>;
-  const mask<T> tail = first<T>(static_cast<int>(t.cols) - (NV - 1) * kVec);
-  const int64_t a_row = kApart ? t.a_row : 1, a_k = t.a_k, b_k = t.b_k;
+  constexpr bool kPacked = kPanels > 0;
+  constexpr int kVec = kLanes<T>, kWidth = kPacked ? kPanels * NV : NV;
+  const int rest = static_cast<int>(t.cols) - (kWidth - 1) * kVec;
+  const mask<T> tail = first<T>(rest);
+  const int64_t a_row = kApart ? t.a_row : 1, a_k = t.a_k, b_k = t.b_k, b_panel = t.b_panel;
   for (int64_t i = 0; i < t.tiles; ++i) {
     // Three rows to a pointer: x86 addresses p, p + s and p + 2 s for free, one pointer for each row would
     // spill.
@@ -84,30 +116,39 @@ void tile(const DotTile& t) {
     const T* a[kBases];
 #pragma GCC unroll 16
     for (int r = 0; r < kBases; ++r) a[r] = static_cast<const T*>(t.a) + i * t.a_tile + 3 * r * a_row;
-    const T* b = static_cast<const T*>(t.b);
+    const auto* b = static_cast<const typename B::item*>(t.b);
     int64_t left = t.k, chunk = t.chunk;
     do {
       const int64_t n = left < SB_CHUNK ? left : SB_CHUNK;
-      V sum[MR][NV] = {};
-      for (int64_t k = 0; k < n; ++k) {
-        V bv[NV];
-#pragma GCC unroll 8
-        for (int v = 0; v + 1 < NV; ++v) bv[v] = load<V>(b + v * kVec);
-        bv[NV - 1] = load(b + (NV - 1) * kVec, tail);
+      V sum[MR][kWidth] = {};
+      const auto add_term = [&](int term) __attribute__((always_inline)) {
+        V bv[kWidth];
+#pragma GCC unroll 16
+        for (int v = 0; v < kWidth; ++v) {
+          const auto* from = kPacked ? b + v / NV * b_panel + v % NV * kVec : b + v * kVec;
+          bv[v] = kPacked || v + 1 < kWidth ? B::load_term(from, term) : B::load_tail(from, rest, tail);
+        }
 #pragma GCC unroll 16
         for (int r = 0; r < MR; ++r) {
           const V av = splat<V>(a[r / kPerBase][r % kPerBase * a_row]);
-#pragma GCC unroll 8
-          for (int v = 0; v < NV; ++v) sum[r][v] = fma(av, bv[v], sum[r][v]);
+#pragma GCC unroll 16
+          for (int v = 0; v < kWidth; ++v) sum[r][v] = fma(av, bv[v], sum[r][v]);
         }
 #pragma GCC unroll 16
         for (int r = 0; r < kBases; ++r) a[r] += a_k;
+      };
+      for (int64_t k = B::kTerms; k <= n; k += B::kTerms) {
+        add_term(0);
+        if constexpr (B::kTerms == 2) add_term(1);
         b += b_k;
+      }
+      if constexpr (B::kTerms == 2) {
+        if (n & 1) add_term(0);  // the product's last term: chunks are even
       }
       left -= n;
       const bool last = t.last && left == 0;
-      join<T, MR, NV>(t, chunk++, last, i, sum);
-      if (last) store_finished<T, MR, NV>(static_cast<T*>(t.out) + i * t.out_tile, t.out_row, tail, sum);
+      join<T, MR, kWidth>(t, chunk++, last, i, sum);
+      if (last) store_finished<T, MR, kWidth>(static_cast<T*>(t.out) + i * t.out_tile, t.out_row, tail, sum);
     } while (left > 0);
   }
 }

@@ -1,0 +1,201 @@
+// The choice among the ways of computing a product, and what each needs.
+#include "frame/dot_plan.h"
+
+#include <algorithm>
+
+#include "frame/arena.h"
+#include "samebits/contract.h"
+
+namespace sb {
+namespace {
+
+// Chunks of k in a block: a panel of 4 x 256 terms x 48 columns of f32 is 192 KB and stays in L2 while all
+// rows pass; k innermost over 4096 overflows it (0.78 of the speed), blocks of one chunk pay for the tree's
+// upper levels four times as often.
+constexpr int kBlockLevels = 2;
+constexpr int kWhole = 62;  // one block, however many chunks
+
+// Rows that share one pass over a panel of b: enough that packing the panel (about 1 % at 500) vanishes, few
+// enough that the packed rows of a (2 MB at k = 1024) stay near.
+constexpr int64_t kRowBlock = 504;
+
+// Elements of a packed at once; bounds the scratch of a product with a long k to 32 MB, or to one tile's
+// rows.
+constexpr int64_t kPackedA = int64_t{1} << 22;
+
+// Bytes of b that a core's own caches are taken to hold, and of a row from which on a page holds few of them:
+// beyond both, b is read row by row (see kernels/inner/dot_stream.h). Below, tiles keep their sums in
+// registers.
+constexpr int64_t kNear = 1 << 20, kLongRow = 1 << 10;
+
+// Rows of the tallest tile that a wide panel (eight vectors) is given to: few rows need many columns for
+// enough chains.
+constexpr int64_t kTileRows = 8;
+
+// Scratch that a thread keeps from one product to the next; what needed more gives it back.
+constexpr int64_t kKept = int64_t{1} << 25;
+
+constexpr int64_t kInItem[kDotTypes] = {2, 2, 4, 8};
+
+int64_t vectors_of(int64_t cols, int64_t lanes) {
+  return (cols + lanes - 1) >> __builtin_ctzll(static_cast<uint64_t>(lanes));
+}
+
+// The estimated cost of a product with its columns vectorised, in FMA instructions.
+double cost(const DotKernels& kernels, const DotProduct& p) {
+  const int64_t lanes = kernels.lanes[p.in == kDotF64];
+  const double rows = static_cast<double>(p.rows), cols = static_cast<double>(p.cols),
+               k = static_cast<double>(p.k);
+  const double sums = rows * static_cast<double>(vectors_of(p.cols, lanes));
+  // An FMA takes four cycles until its sum can be used: fewer than four chains leave the pipe idle.
+  double c = std::max(sums, 4.0) * k + sums * 4;
+  // Bringing an operand into rows of k, and the results from there, per element: nothing, a transpose, or one
+  // element at a time.
+  const double transposed = lanes == 16 ? 0.375 : lanes == 8 ? 0.75 : 1.5, strided = 1.5;
+  if (p.b_col != 1) c += cols * k * (p.b_k == 1 ? transposed : strided);
+  if (p.out_col != 1) c += rows * cols * (p.out_row == 1 ? transposed : strided);
+  return c;
+}
+
+}  // namespace
+
+bool orient(const DotKernels& kernels, DotProduct* p) {
+  DotProduct q = *p;
+  std::swap(q.rows, q.cols);
+  std::swap(q.a_row, q.b_col);
+  std::swap(q.a_k, q.b_k);
+  std::swap(q.out_row, q.out_col);
+  const bool exchange = cost(kernels, q) < cost(kernels, *p);
+  if (exchange) *p = q;
+  return exchange;
+}
+
+int64_t DotPlan::place(int64_t bytes) {
+  const int64_t here = scratch_;
+  scratch_ += aligned(bytes);
+  return here;
+}
+
+DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const DotPanels* panels)
+    : kernels_(kernels), p_(product), panels_(panels) {
+  wide_ = p_.in == kDotF64;
+  lanes_ = kernels.lanes[wide_];
+  vectors_ = vectors_of(p_.cols, lanes_);
+  item_ = wide_ ? 8 : 4;
+  in_item_ = kInItem[p_.in];
+  out_item_ = kInItem[p_.out];
+  narrow_ = in_item_ < item_;
+  direct_out_ = out_item_ == item_ && p_.out_col == 1;
+  chunks_ = std::max<int64_t>(1, (p_.k + SB_CHUNK - 1) / SB_CHUNK);
+  int levels = 0;  // that ever wait
+  while ((chunks_ - 1) >> levels) ++levels;
+
+  split_ = kWhole;
+  if (!panels && p_.rows <= kernels.fused_rows && p_.b_k == 1 && (narrow_ || p_.b_col != 1)) {
+    way_ = kFused;
+    pack_a_ = narrow_ || p_.a_k != 1;
+    if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
+    low_at_ = place(p_.rows * 4 * lanes_ * item_ * levels);
+    if (!direct_out_) result_at_ = place(p_.rows * 4 * lanes_ * item_);
+    return;
+  }
+  pack_a_ = narrow_;
+  if (!panels && p_.b_col == 1 && p_.rows <= kDotStreamRows && p_.cols * in_item_ >= kLongRow &&
+      p_.k * p_.cols * in_item_ > kNear) {
+    way_ = kStream;
+    if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
+    low_at_ = place((levels + 1) * p_.rows * std::min(kStreamCols, vectors_ * lanes_) * item_);
+    if (!direct_out_) result_at_ = place(p_.rows * kStreamCols * item_);
+    return;
+  }
+  if (panels && p_.rows <= kDotFlightRows && kernels.flight_panels[p_.rows - 1] && panels->count > 1) {
+    way_ = kFlight;
+    panel_vectors_ = panels->vectors * kernels.flight_panels[p_.rows - 1];
+    pack_a_ |= p_.rows > 1;
+    if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
+    low_at_ = place(levels * p_.rows * panel_vectors_ * lanes_ * item_);
+    if (!direct_out_) result_at_ = place(p_.rows * panel_vectors_ * lanes_ * item_);
+    return;
+  }
+  way_ = kBlocked;
+  // Few rows take wide panels, so that enough chains run.
+  widest_ = 1;
+  for (int v = 1; v <= kDotVectors && v <= vectors_; ++v) {
+    if (kernels.rows[v - 1] && kernels.rows[v - 1] >= std::min(p_.rows, kTileRows)) widest_ = v;
+  }
+  panel_vectors_ = panels ? panels->vectors : next_panel(vectors_);
+  max_rows_ = kernels.rows[panel_vectors_ - 1];
+  const bool one_panel = panel_vectors_ == vectors_, one_tile = p_.rows <= max_rows_;
+
+  // A panel that several tiles read is worth packing if its rows lie far apart, or widening if it is narrow;
+  // else b is read where it is.
+  if (panels) {
+    pack_b_ = panels->stored == kStoredPairs && p_.rows > 2 * max_rows_;
+  } else if (narrow_) {
+    pack_b_ = p_.b_col != 1 || p_.rows > std::min<int64_t>(max_rows_, kDotNarrowRows);
+  } else {
+    pack_b_ = p_.b_col != 1 || (p_.rows > 2 * max_rows_ && !one_panel);
+  }
+  // Rows of a that are neighbours (or one row) are broadcast from where they are; others only if one panel
+  // reads them. Tiles of packed or narrow panels exist for neighbours only.
+  const bool apart = p_.rows > 1 && p_.a_row != 1;
+  pack_a_ = narrow_ || (apart && (!one_panel || panels)) || (p_.rows > kRowBlock && !one_panel);
+
+  // One tile reads b once: k runs to its end unless the panel goes through a buffer, one chunk at a time.
+  if (!one_tile || pack_b_) split_ = one_tile ? 0 : kBlockLevels;
+  block_k_ = split_ == kWhole ? std::max<int64_t>(p_.k, 1) : int64_t{SB_CHUNK} << split_;
+  row_block_ = p_.rows;
+  if (pack_a_) row_block_ = std::min(row_block_, std::max(max_rows_, kPackedA / std::max<int64_t>(p_.k, 1)));
+  if (!one_tile && (pack_a_ || chunks_ >> split_)) row_block_ = std::min(row_block_, kRowBlock);
+
+  const int64_t width = panel_vectors_ * lanes_;
+  const int64_t tile_bytes = max_rows_ * width * item_;
+  low_at_ = place(tile_bytes * std::min(levels, split_));
+  high_tile_ = max_rows_ * width;
+  high_at_ = place(std::max(0, levels - split_) * (row_block_ + max_rows_) * width * item_);
+  if (!direct_out_) result_at_ = place(kBufferedTiles * tile_bytes);
+  if (pack_b_) b_at_ = place(std::min(block_k_, p_.k) * width * item_);
+  if (pack_a_) a_at_ = place(row_block_ * p_.k * item_);
+}
+
+// Panels as equal as can be; eight vectors, which have no neighbours in the table, as long as there are that
+// many.
+int64_t DotPlan::next_panel(int64_t vectors) const {
+  if (widest_ == kDotVectors && vectors >= kDotVectors) return kDotVectors;
+  int widest = std::min(widest_, kDotVectors - 1);
+  while (!kernels_.rows[widest - 1]) --widest;
+  if (vectors <= widest) return vectors;
+  return ceil_div(vectors, ceil_div(vectors, widest));
+}
+
+bool DotPlan::run(const void* a_, const void* b_, void* out_) const {
+  const char *a = static_cast<const char*>(a_), *b = static_cast<const char*>(b_);
+  char* out = static_cast<char*>(out_);
+  constexpr int64_t kStack = 8192;
+  if (scratch_ <= kStack) {
+    alignas(64) char stack[kStack];
+    run_way(a, b, out, stack);
+    return true;
+  }
+  static thread_local Arena arena;
+  char* scratch = arena.reserve(scratch_);
+  if (!scratch) return false;
+  run_way(a, b, out, scratch);
+  arena.trim(kKept);
+  return true;
+}
+
+void DotPlan::run_way(const char* a, const char* b, char* out, char* scratch) const {
+  switch (way_) {
+    case kFused:
+      return run_fused(a, b, out, scratch);
+    case kStream:
+      return run_stream(a, b, out, scratch);
+    case kFlight:
+      return run_flight(a, b, out, scratch);
+    default:
+      return run_blocked(a, b, out, scratch);
+  }
+}
+
+}  // namespace sb

@@ -1,0 +1,95 @@
+// One product on one thread: which operand is vectorised, which way it is computed, and with what scratch.
+// Nothing here moves a bit.
+#ifndef SB_FRAME_DOT_PLAN_H_
+#define SB_FRAME_DOT_PLAN_H_
+
+#include <stdint.h>
+
+#include "frame/dot_kernels.h"
+
+namespace sb {
+
+// out[row, col] = sum over k of a[row, k] * b[k, col], strides in elements.
+struct DotProduct {
+  DotType in, out;
+  int64_t rows, cols, k;
+  int64_t a_row, a_k, b_k, b_col, out_row, out_col;
+};
+
+// The columns of a packed operand: `count` panels, the first `wide` of them with `vectors` vectors, the
+// others with one less. A panel is [k][its vectors x lanes], or half as many rows of pairs, filled with
+// zeros; panels follow one another; a plan's run takes the address of the first as b.
+struct DotPanels {
+  DotStored stored;
+  int64_t count, wide;
+  int vectors;
+
+  int vectors_of(int64_t panel) const { return panel < wide ? vectors : vectors - 1; }
+  int64_t vectors_before(int64_t panel) const {
+    return panel * (vectors - 1) + (panel < wide ? panel : wide);
+  }
+  // Bytes of k terms of so many lanes.
+  int64_t bytes(int64_t k, int64_t lanes) const {
+    return (stored == kStoredPairs ? (k + 1) / 2 : k) * lanes * (stored == kStoredF64 ? 8 : 4);
+  }
+};
+
+// The same product with rows and columns exchanged (fma(a, b, c) = fma(b, a, c)), if that way round is the
+// faster; says whether.
+bool orient(const DotKernels& kernels, DotProduct* p);
+
+// How a product is computed: made once, run for each batch entry. There are three ways:
+//   blocked (dot_block.cc)  panels of columns, tiles of rows, blocks of k; operands packed where that pays
+//   fused   (dot_few.cc)    few rows, b contiguous in k: transposed in registers and used at once
+//   stream  (dot_few.cc)    few rows, a large b contiguous in columns: read row by row
+class DotPlan {
+ public:
+  // panels: of a packed b, else nullptr; they outlive the plan.
+  DotPlan(const DotKernels& kernels, const DotProduct& product, const DotPanels* panels = nullptr);
+  bool run(const void* a, const void* b, void* out) const;  // false: no memory for its scratch
+
+ private:
+  void plan_blocked();
+  void run_way(const char* a, const char* b, char* out, char* scratch) const;
+  void run_blocked(const char* a, const char* b, char* out, char* scratch) const;
+  void run_flight(const char* a, const char* b, char* out, char* scratch) const;
+  void run_fused(const char* a, const char* b, char* out, char* scratch) const;
+  void run_stream(const char* a, const char* b, char* out, char* scratch) const;
+
+  void panel(const char* a, const char* b, char* out, char* scratch, int64_t row0, int64_t rows,
+             int64_t vector0, int64_t vectors) const;
+  DotTileFn tile_of(int64_t vectors, int64_t mr) const;
+  int64_t next_panel(int64_t vectors) const;  // vectors of the next panel when so many are left
+  int64_t place(int64_t bytes);               // in the scratch
+  const char* long_rows(const char* a, char* scratch) const;  // a as T[rows][k] if it is to be packed so
+
+  enum Way { kBlocked, kFused, kStream, kFlight };
+  const DotKernels& kernels_;
+  const DotProduct p_;
+  const DotPanels* const panels_;
+  Way way_;
+  int lanes_, wide_;                   // of an accumulator vector; 1: accumulates in f64
+  int64_t vectors_;                    // of all columns
+  int64_t item_, in_item_, out_item_;  // bytes of accumulator, input, result
+  bool narrow_, pack_a_, direct_out_;
+  // How a tile gets b: where it is, copied to a panel, or (of a packed one) where it is, or pairs made
+  // floats.
+  bool pack_b_;
+  int split_;  // log2 of the chunks in a block of k
+  int64_t chunks_, block_k_;
+  int64_t panel_vectors_, max_rows_, row_block_;
+  int widest_;
+  // Scratch, bytes from its start.
+  int64_t low_at_ = 0, high_at_ = 0, high_tile_ = 0, result_at_ = 0, b_at_ = 0, a_at_ = 0, scratch_ = 0;
+};
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Columns of a block that is read row by row: a row's piece is two pages of f32, and its sums stay in L1.
+constexpr int64_t kStreamCols = 2048;
+
+// Tiles whose results are buffered before they go to a strided or narrow output: the buffer stays in L1.
+constexpr int64_t kBufferedTiles = 4;
+
+}  // namespace sb
+#endif  // SB_FRAME_DOT_PLAN_H_

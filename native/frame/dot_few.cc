@@ -12,6 +12,23 @@ const char* DotPlan::long_rows(const char* a, char* scratch) const {
   return scratch + a_at_;
 }
 
+void DotPlan::run_single(const char* a, const char* b, char* out) const {
+  DotTile t = {};
+  t.a = a;
+  t.a_row = p_.a_row;
+  t.a_k = p_.a_k;
+  t.b = b;
+  t.b_k = p_.b_k;
+  t.k = p_.k;
+  t.last = true;
+  t.cols = p_.cols;
+  t.tiles = 1;
+  t.split = split_;
+  t.out = out;
+  t.out_row = p_.out_row;
+  kernels_.tile[wide_][p_.rows > 1 && p_.a_row != 1][vectors_ - 1][p_.rows - 1](t);
+}
+
 // Panels of a packed operand, several side by side while they are of one width.
 void DotPlan::run_flight(const char* a, const char* b, char* out, char* scratch) const {
   const int64_t rows = p_.rows, most = kernels_.flight_panels[rows - 1];

@@ -38,10 +38,12 @@ struct DotPanels {
 // faster; says whether.
 bool orient(const DotKernels& kernels, DotProduct* p);
 
-// How a product is computed: made once, run for each batch entry. There are three ways:
+// How a product is computed: made once, run for each batch entry. The ways:
+//   single  (dot_few.cc)    one tile is all there is
 //   blocked (dot_block.cc)  panels of columns, tiles of rows, blocks of k; operands packed where that pays
 //   fused   (dot_few.cc)    few rows, b contiguous in k: transposed in registers and used at once
 //   stream  (dot_few.cc)    few rows, a large b contiguous in columns: read row by row
+//   flight  (dot_few.cc)    few rows, packed b: several panels side by side
 class DotPlan {
  public:
   // panels: of a packed b, else nullptr; they outlive the plan.
@@ -52,6 +54,7 @@ class DotPlan {
   void plan_blocked();
   void run_way(const char* a, const char* b, char* out, char* scratch) const;
   void run_blocked(const char* a, const char* b, char* out, char* scratch) const;
+  void run_single(const char* a, const char* b, char* out) const;
   void run_flight(const char* a, const char* b, char* out, char* scratch) const;
   void run_fused(const char* a, const char* b, char* out, char* scratch) const;
   void run_stream(const char* a, const char* b, char* out, char* scratch) const;
@@ -63,7 +66,7 @@ class DotPlan {
   int64_t place(int64_t bytes);               // in the scratch
   const char* long_rows(const char* a, char* scratch) const;  // a as T[rows][k] if it is to be packed so
 
-  enum Way { kBlocked, kFused, kStream, kFlight };
+  enum Way { kSingle, kBlocked, kFused, kStream, kFlight };
   const DotKernels& kernels_;
   const DotProduct p_;
   const DotPanels* const panels_;

@@ -4,9 +4,9 @@
 
 // The tallest tile by its width in vectors (1, 2, ... 8; 0: no such tile). 16 registers hold rows x vectors
 // sums, one row of b and one broadcast of a: 4 x 3 is 12 + 3 + 1, all of them; 6 x 2 is 12 + 2 + 1; 3 x 4 is
-// 12 + 4 with the broadcast shared. One vector serves narrow results (n <= 8): 12 rows. Eight vectors are for
-// a single row, which needs that many chains to cover the FMA's latency.
-#define SB_DOT_ROWS {12, 6, 4, 3, 0, 0, 0, 1}
+// 12 + 4 with the broadcast shared. One vector serves narrow results (n <= 8): 12 rows. Five to eight vectors
+// are for a single row, which needs many chains to cover the FMA's latency.
+#define SB_DOT_ROWS {12, 6, 4, 3, 1, 1, 1, 1}
 
 // Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed: a
 // block of 8 x 8 fills 8 of the 16 registers, which leaves few for the sums.

@@ -64,6 +64,25 @@ SB_INLINE void store(double* p, f64v v, Mask64 m) {
   if (m.n & 1) _mm_store_sd(p, h);
 }
 
+// even[0], odd[0], even[1], odd[1], ...: the first half in lo, the second in hi.
+SB_INLINE void interleave(f32v even, f32v odd, f32v* lo, f32v* hi) {
+  const __m256 a = _mm256_unpacklo_ps(even, odd), b = _mm256_unpackhi_ps(even, odd);
+  *lo = _mm256_permute2f128_ps(a, b, 0x20);
+  *hi = _mm256_permute2f128_ps(a, b, 0x31);
+}
+
+// The first n of as many 16-bit elements as a register of float has lanes.
+SB_INLINE u16h load16(const void* p, int n) {
+  if (n == 8) return load<u16h>(p);
+  const char* at = static_cast<const char*>(p);
+  uint64_t w[2] = {};
+  char* to = reinterpret_cast<char*>(w);
+  if (n & 4) memcpy(to, at, 8), to += 8, at += 8;
+  if (n & 2) memcpy(to, at, 4), to += 4, at += 4;
+  if (n & 1) memcpy(to, at, 2);
+  return load<u16h>(w);
+}
+
 // Rows become columns, in registers.
 SB_INLINE void transpose(f32v (&r)[8]) {
   __m256d u[4][2];

@@ -6,9 +6,9 @@
 // sums and one row of b in the 32 registers; a is broadcast from memory by the FMA itself. So three vectors
 // leave room for 9 rows and four for 6 (28 and 30 registers with b). Two could have 14, but from 9 rows on
 // the FMA pipes are the limit and tall tiles only lose at their tails. One vector serves narrow results (n <=
-// 16), where a tile's start and end weigh most: 14 rows. Eight vectors are for one or two rows, which need
-// that many independent chains to cover the FMA's latency (4 cycles, one or two 512-bit FMAs a cycle).
-#define SB_DOT_ROWS {14, 12, 9, 6, 0, 0, 0, 2}
+// 16), where a tile's start and end weigh most: 14 rows. Five to eight vectors are for one or two rows, which
+// need many independent chains to cover the FMA's latency (4 cycles, one or two 512-bit FMAs a cycle).
+#define SB_DOT_ROWS {14, 12, 9, 6, 2, 2, 2, 2}
 
 // Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed: a
 // transposed block of 16 x 16 fills 16 registers, and packing pays its store and its load back only when

@@ -34,6 +34,19 @@ SB_INLINE f64v load(const double* p, __mmask8 m) { return _mm512_maskz_loadu_pd(
 SB_INLINE void store(float* p, f32v v, __mmask16 m) { _mm512_mask_storeu_ps(p, m, v); }
 SB_INLINE void store(double* p, f64v v, __mmask8 m) { _mm512_mask_storeu_pd(p, m, v); }
 
+// even[0], odd[0], even[1], odd[1], ...: the first half in lo, the second in hi.
+SB_INLINE void interleave(f32v even, f32v odd, f32v* lo, f32v* hi) {
+  const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i second = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+  *lo = _mm512_permutex2var_ps(even, first, odd);
+  *hi = _mm512_permutex2var_ps(even, second, odd);
+}
+
+// The first n of as many 16-bit elements as a register of float has lanes.
+SB_INLINE u16h load16(const void* p, int n) {
+  return (u16h)_mm256_maskz_loadu_epi16(static_cast<__mmask16>((1u << n) - 1), p);
+}
+
 // Four registers of four 128-bit lanes: lane i of register j becomes lane j of register i.
 SB_INLINE void swap_lanes(__m512d (&r)[4]) {
   const __m512d even01 = _mm512_shuffle_f64x2(r[0], r[1], 0x88),

@@ -38,6 +38,19 @@ SB_INLINE void transpose(V (&r)[n]) {
   }
 }
 
+// even[0], odd[0], even[1], odd[1], ...: the first half in lo, the second in hi.
+SB_INLINE void interleave(f32v even, f32v odd, f32v* lo, f32v* hi) {
+  *lo = __builtin_shufflevector(even, odd, 0, 4, 1, 5);
+  *hi = __builtin_shufflevector(even, odd, 2, 6, 3, 7);
+}
+
+// The first n of as many 16-bit elements as a register of float has lanes.
+SB_INLINE u16h load16(const void* p, int n) {
+  u16h h = {};
+  memcpy(&h, p, static_cast<size_t>(n) * 2);
+  return h;
+}
+
 }  // namespace
 }  // namespace generic
 }  // namespace sb

@@ -13,6 +13,12 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
+// The leading columns whose bfloat16 are widened two at a time, by a shift and a mask, and not one by one.
+template <class In>
+SB_INLINE int64_t paired(int64_t cols) {
+  return is_bfloat<In> ? cols / (2 * kF32Lanes) * (2 * kF32Lanes) : 0;
+}
+
 // Adds kTerms terms to each of the sums; T sums[MR][width], width a multiple of a vector.
 template <class In, int MR, int kTerms, class T = acc<In>>
 SB_INLINE void stream_terms(const T* a, int64_t a_row, int64_t a_k, const In* b, int64_t b_k, int64_t cols,
@@ -38,7 +44,33 @@ SB_INLINE void stream_terms(const T* a, int64_t a_row, int64_t a_k, const In* b,
 #pragma GCC unroll 4
     for (int r = 0; r < MR; ++r) store(sums + r * width + c, sum[r]);
   };
-  int64_t c = 0;
+  int64_t c = paired<In>(cols);
+  if constexpr (is_bfloat<In>) {
+    // Two columns to a dword: their sums wait as all the even ones, then all the odd ones, until the end.
+    for (int64_t i = 0; i < c; i += 2 * kVec) {
+      V even[MR], odd[MR];
+#pragma GCC unroll 4
+      for (int r = 0; r < MR; ++r) {
+        even[r] = load<V>(sums + r * width + i);
+        odd[r] = load<V>(sums + r * width + i + kVec);
+      }
+#pragma GCC unroll 8
+      for (int k = 0; k < kTerms; ++k) {
+        const u32v w = load<u32v>(b + k * b_k + i);
+        const V low = bits_as<V>(w << 16), high = bits_as<V>(w & 0xffff0000u);
+#pragma GCC unroll 4
+        for (int r = 0; r < MR; ++r) {
+          even[r] = fma(av[r][k], low, even[r]);
+          odd[r] = fma(av[r][k], high, odd[r]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int r = 0; r < MR; ++r) {
+        store(sums + r * width + i, even[r]);
+        store(sums + r * width + i + kVec, odd[r]);
+      }
+    }
+  }
   for (; c + kVec <= cols; c += kVec) {
     step(c, [](const In* p) __attribute__((always_inline)) { return load_as(p); });
   }
@@ -82,6 +114,15 @@ void stream(const DotTile& t) {
   }
   for (int r = 0; r < MR; ++r) {
     T* out = static_cast<T*>(t.out) + r * t.out_row;
+    if constexpr (is_bfloat<In>) {
+      for (int64_t c = 0; c < paired<In>(t.cols); c += 2 * kVec) {
+        T* sum = sums + r * width + c;
+        f32v lo, hi;
+        interleave(load<f32v>(sum), load<f32v>(sum + kVec), &lo, &hi);
+        store(sum, lo);
+        store(sum + kVec, hi);
+      }
+    }
     for (int64_t c = 0; c < t.cols; c += kVec) {
       const int64_t rest = t.cols - c;
       store(out + c, finished<T>(load<vec<T>>(sums + r * width + c)),

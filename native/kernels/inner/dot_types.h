@@ -24,6 +24,11 @@ struct BF16 {
 };
 
 template <class In>
+constexpr bool is_bfloat = false;
+template <>
+constexpr bool is_bfloat<BF16> = true;
+
+template <class In>
 struct accumulator {
   using type = In;
 };
@@ -40,8 +45,6 @@ using acc = typename accumulator<In>::type;
 
 template <class T>
 constexpr int kLanes = SB_VBYTES / static_cast<int>(sizeof(T));
-
-using u16h = uint16_t __attribute__((vector_size(SB_VBYTES / 2)));
 
 SB_INLINE f32v widen_bits(u32v h, BF16) { return bits_as<f32v>(h << 16); }
 SB_INLINE f32v widen_bits(u32v h, F16) {
@@ -85,9 +88,7 @@ SB_INLINE f32v load_as(const float* p, int n) { return load(p, first<float>(n));
 SB_INLINE f64v load_as(const double* p, int n) { return load(p, first<double>(n)); }
 template <class N>
 SB_INLINE f32v load_as(const N* p, int n) {
-  u16h h = {};
-  for (int i = 0; i < n; ++i) h[i] = p[i].bits;
-  return widen_bits(__builtin_convertvector(h, u32v), N{});
+  return widen_bits(__builtin_convertvector(load16(p, n), u32v), N{});
 }
 
 SB_INLINE float load_one(const float* p) { return *p; }

@@ -32,6 +32,8 @@ using u64v = uint64_t __attribute__((vector_size(SB_VBYTES)));
 // As many 32-bit elements as there are 64-bit ones in a register: what one f64v narrows to.
 using f32h = float __attribute__((vector_size(SB_VBYTES / 2)));
 using i32h = int32_t __attribute__((vector_size(SB_VBYTES / 2)));
+// And 16-bit elements as there are 32-bit ones.
+using u16h = uint16_t __attribute__((vector_size(SB_VBYTES / 2)));
 
 constexpr int kF32Lanes = SB_VBYTES / 4;
 constexpr int kF64Lanes = SB_VBYTES / 8;

@@ -14,11 +14,11 @@ constexpr int kMostLevels = 32;  // more chunks than any memory holds
 
 }  // namespace
 
-DotTileFn DotPlan::tile_of(int64_t vectors, int64_t mr) const {
-  if (panels_ && !pack_b_) return kernels_.packed[panels_->stored][vectors - 1][mr - 1];
+DotTileFn DotPlan::tile_of(int64_t vectors, int64_t mr, bool whole) const {
+  if (panels_ && panels_->stored == kStoredPairs && !pack_b_) return kernels_.pairs[vectors - 1][mr - 1];
   if (narrow_ && !pack_b_) return kernels_.narrow[p_.in][vectors - 1][mr - 1];
   const bool apart = !pack_a_ && p_.rows > 1 && p_.a_row != 1;
-  return kernels_.tile[wide_][apart][vectors - 1][mr - 1];
+  return kernels_.tile[wide_][apart][whole][vectors - 1][mr - 1];
 }
 
 void DotPlan::run_blocked(const char* a, const char* b, char* out, char* scratch) const {
@@ -85,7 +85,7 @@ void DotPlan::panel(const char* a, const char* b, char* out, char* scratch, int6
       }
       t.high = scratch + high_at_ + begin * high_tile_ * item_;
       char* to = out + ((row0 + first_row) * p_.out_row + col0 * p_.out_col) * out_item_;
-      const DotTileFn tile = tile_of(vectors, mr);
+      const DotTileFn tile = tile_of(vectors, mr, pack_b_ || panels_ || cols == width);
       if (direct_out_ || !t.last) {
         t.tiles = end - begin;
         t.out = to;

@@ -26,7 +26,8 @@ void DotPlan::run_single(const char* a, const char* b, char* out) const {
   t.split = split_;
   t.out = out;
   t.out_row = p_.out_row;
-  kernels_.tile[wide_][p_.rows > 1 && p_.a_row != 1][vectors_ - 1][p_.rows - 1](t);
+  const bool apart = p_.rows > 1 && p_.a_row != 1, whole = p_.cols == vectors_ * lanes_;
+  kernels_.tile[wide_][apart][whole][vectors_ - 1][p_.rows - 1](t);
 }
 
 // Panels of a packed operand, several side by side while they are of one width.
@@ -45,12 +46,13 @@ void DotPlan::run_flight(const char* a, const char* b, char* out, char* scratch)
   t.tiles = 1;
   t.low = scratch + low_at_;
   t.split = split_;
+  const auto* single = panels_->stored == kStoredPairs ? kernels_.pairs : kernels_.tile[wide_][0][1];
   for (int64_t panel = 0, n; panel < panels_->count; panel += n) {
     const int64_t vector = panels_->vectors_before(panel), vectors = panels_->vectors_of(panel);
     const int64_t same = (panel < panels_->wide ? panels_->wide : panels_->count) - panel;
     n = same >= most ? most : 1;
-    const DotTileFn tile = n == 1 ? kernels_.packed[panels_->stored][vectors - 1][rows - 1]
-                                  : kernels_.flight[panels_->stored][vectors - 1][rows - 1];
+    const DotTileFn tile =
+        n == 1 ? single[vectors - 1][rows - 1] : kernels_.flight[panels_->stored][vectors - 1][rows - 1];
     const int64_t col = vector * lanes_;
     char* to = out + col * p_.out_col * out_item_;
     t.cols = std::min(n * vectors * lanes_, p_.cols - col);

@@ -64,23 +64,25 @@ struct DotKernels {
   int lanes[2];           // by accumulator: f32, f64
   int rows[kDotVectors];  // the tallest tile by vectors - 1; 0: none
   int fused_rows;
-  DotTileFn tile[2][2][kDotVectors]
-                [kDotRows];  // accumulator, whether a's rows lie apart, vectors - 1, rows - 1
+  // Accumulator, whether a's rows lie apart, whether all vectors of b may be read whole, vectors - 1, rows
+  // - 1.
+  DotTileFn tile[2][2][2][kDotVectors][kDotRows];
   // b read as it is, narrow: input type (f16, bf16), vectors - 1, rows - 1.
   DotTileFn narrow[2][kDotVectors][kDotNarrowRows];
   DotTileFn stream[kDotTypes][kDotStreamRows];  // input type, rows - 1
   DotTileFn fused[kDotTypes][kDotFusedRows];    // input type, rows - 1
   DotPackFn pack[kDotTypes];                    // input type
   DotUnpackFn unpack[kDotTypes];                // result type
-  // Packed operands: the vectors of a panel; its tiles by vectors - 1 and rows - 1; for few rows, how many
-  // panels are read side by side (0: one at a time), by rows - 1, and the tiles that do so.
+  int direct_rows;                              // so many rows may read b where it is (see dot_tiles.h)
+  // Packed operands: the vectors of a panel; tiles of pairs by vectors - 1 and rows - 1; for few rows, how
+  // many panels are read side by side (0: one at a time), by rows - 1, and the tiles that do so.
   int packed_vectors;
-  DotTileFn packed[kDotStored][kDotPackedVectors][kDotRows];
+  DotTileFn pairs[kDotPackedVectors][kDotRows];
   int flight_panels[kDotFlightRows];
   DotTileFn flight[kDotStored][kDotPackedVectors][kDotFlightRows];
-  DotPackFn
-      pack_pairs;  // bfloat16 to pairs: dst row i holds the terms 2i and 2i + 1 (zero where there is none)
-  DotPackFn expand_pairs;  // pairs (term stride of dst rows, lanes as they are) to float32
+  // bfloat16 to pairs: row i of dst holds the terms 2i and 2i + 1 (zero where there is none); and back to
+  // float32.
+  DotPackFn pack_pairs, expand_pairs;
 };
 
 }  // namespace sb

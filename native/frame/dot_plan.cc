@@ -31,15 +31,6 @@ constexpr int64_t kNear = 1 << 20, kLongRow = 1 << 10;
 // Vectors of columns from which on bfloat16 is always read row by row, since that way widens two at a time.
 constexpr int64_t kPairedVectors = 4;
 
-// Rows from which on a panel of b whose rows lie far apart is copied together first. Up to there the copy,
-// which only the caches' levels below the first would notice, costs more than it brings: 0.8 of the speed at
-// 32 rows, 0.95 at 128 (Zen 4).
-constexpr int64_t kDirectRows = 256;
-
-// Rows of the tallest tile that a wide panel (eight vectors) is given to: few rows need many columns for
-// enough chains.
-constexpr int64_t kTileRows = 8;
-
 // Scratch that a thread keeps from one product to the next; what needed more gives it back.
 constexpr int64_t kKept = int64_t{1} << 25;
 
@@ -136,10 +127,11 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
     return;
   }
   way_ = kBlocked;
-  // Few rows take wide panels, so that enough chains run.
+  // The panels of many rows are as wide as packed ones; few rows take wider ones, so that enough chains run.
+  const int64_t full = kernels.rows[kernels.packed_vectors - 1];
   widest_ = 1;
   for (int v = 1; v <= kDotVectors && v <= vectors_; ++v) {
-    if (kernels.rows[v - 1] >= std::min(p_.rows, kTileRows)) widest_ = v;
+    if (kernels.rows[v - 1] >= std::min(p_.rows, full)) widest_ = v;
   }
   panel_vectors_ = panels ? panels->vectors : next_panel(vectors_);
   max_rows_ = kernels.rows[panel_vectors_ - 1];
@@ -152,7 +144,7 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   } else if (narrow_) {
     pack_b_ = p_.b_col != 1 || p_.rows > std::min<int64_t>(max_rows_, kDotNarrowRows);
   } else {
-    pack_b_ = p_.b_col != 1 || (p_.rows > kDirectRows && !one_panel);
+    pack_b_ = p_.b_col != 1 || (p_.rows > kernels.direct_rows && !one_panel);
   }
   // Rows of a that are neighbours (or one row) are broadcast from where they are; others only if one panel
   // reads them. Tiles of packed or narrow panels exist for neighbours only.

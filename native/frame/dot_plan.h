@@ -61,7 +61,7 @@ class DotPlan {
 
   void panel(const char* a, const char* b, char* out, char* scratch, int64_t row0, int64_t rows,
              int64_t vector0, int64_t vectors) const;
-  DotTileFn tile_of(int64_t vectors, int64_t mr) const;
+  DotTileFn tile_of(int64_t vectors, int64_t mr, bool whole) const;
   int64_t next_panel(int64_t vectors) const;  // vectors of the next panel when so many are left
   int64_t place(int64_t bytes);               // in the scratch
   const char* long_rows(const char* a, char* scratch) const;  // a as T[rows][k] if it is to be packed so

@@ -19,4 +19,11 @@
 // 12 for two, which with a vector of b and one of a fills the 16 registers.
 #define SB_DOT_FLIGHT {3, 2, 0, 0}
 
+// Whether a masked load costs more than a whole one, so that tiles exist in both forms: a fifth of the speed.
+#define SB_DOT_MASKS_COST 1
+
+// Rows up to which a panel of b is read where it is, though its rows lie far apart: a tile of 4 x 24 takes 6
+// cycles for a row of b, less than one from another page takes to arrive.
+#define SB_DOT_DIRECT_ROWS 8
+
 #endif  // SB_KERNELS_AVX2_DOT_TILES_H_

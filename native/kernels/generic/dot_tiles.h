@@ -15,4 +15,11 @@
 #define SB_DOT_PACKED_VECTORS 2
 #define SB_DOT_FLIGHT {2, 0, 0, 0}
 
+// Masks are loops here, beside libm's FMA without weight.
+#define SB_DOT_MASKS_COST 0
+
+// Rows up to which a panel of b is read where it is, though its rows lie far apart. Small, so that both ways
+// are tested.
+#define SB_DOT_DIRECT_ROWS 8
+
 #endif  // SB_KERNELS_GENERIC_DOT_TILES_H_

@@ -16,41 +16,45 @@ namespace {
 constexpr int kRows[kDotVectors] = SB_DOT_ROWS;
 constexpr int kPackedVectors = SB_DOT_PACKED_VECTORS, kFlight[kDotFlightRows] = SB_DOT_FLIGHT;
 
-template <class T, bool kApart, int NV, int MR = 1>
-constexpr void fill_tiles(DotTileFn* table) {
+template <class T, bool kApart, bool kTail, int NV = 1, int MR = 1>
+constexpr void fill_tiles(DotTileFn (*table)[kDotRows]) {
   if constexpr (MR <= kRows[NV - 1]) {
-    table[MR - 1] = tile<Plain<T>, MR, NV, kApart>;
-    fill_tiles<T, kApart, NV, MR + 1>(table);
+    table[NV - 1][MR - 1] = tile < Plain<T>, MR, NV, kApart, 1, kTail || !SB_DOT_MASKS_COST > ;
+    fill_tiles<T, kApart, kTail, NV, MR + 1>(table);
+  } else if constexpr (NV < kDotVectors) {
+    fill_tiles<T, kApart, kTail, NV + 1>(table);
   }
 }
-template <class T, bool kApart, int NV = 1>
-constexpr void fill_widths(DotTileFn (*table)[kDotRows]) {
-  fill_tiles<T, kApart, NV>(table[NV - 1]);
-  if constexpr (NV < kDotVectors) fill_widths<T, kApart, NV + 1>(table);
+template <class T>
+constexpr void fill_all(DotTileFn (*table)[2][kDotVectors][kDotRows]) {
+  fill_tiles<T, false, true>(table[0][0]);
+  fill_tiles<T, false, false>(table[0][1]);
+  fill_tiles<T, true, true>(table[1][0]);
+  fill_tiles<T, true, false>(table[1][1]);
 }
 template <class N, int NV = 1, int MR = 1>
 constexpr void fill_narrow(DotTileFn (*table)[kDotNarrowRows]) {
   if constexpr (MR <= kRows[NV - 1] && MR <= kDotNarrowRows) {
-    table[NV - 1][MR - 1] = tile<Plain<N>, MR, NV, false>;
+    table[NV - 1][MR - 1] = tile<Plain<N>, MR, NV, false, 1, true>;
     fill_narrow<N, NV, MR + 1>(table);
   } else if constexpr (NV < kDotVectors) {
     fill_narrow<N, NV + 1>(table);
   }
 }
-template <class B, int NV = 1, int MR = 1>
-constexpr void fill_packed(DotTileFn (*table)[kDotRows]) {
+template <int NV = 1, int MR = 1>
+constexpr void fill_pairs(DotTileFn (*table)[kDotRows]) {
   if constexpr (MR <= kRows[NV - 1]) {
-    table[NV - 1][MR - 1] = tile<B, MR, NV, false, 1>;
-    fill_packed<B, NV, MR + 1>(table);
+    table[NV - 1][MR - 1] = tile<Pairs, MR, NV, false, 1, false>;
+    fill_pairs<NV, MR + 1>(table);
   } else if constexpr (NV < kPackedVectors) {
-    fill_packed<B, NV + 1>(table);
+    fill_pairs<NV + 1>(table);
   }
 }
 template <class B, int NV = 1, int MR = 1>
 constexpr void fill_flight(DotTileFn (*table)[kDotFlightRows]) {
   if constexpr (MR <= kDotFlightRows) {
     constexpr int kPanels = kFlight[MR - 1];
-    if constexpr (kPanels > 0) table[NV - 1][MR - 1] = tile<B, MR, NV, false, kPanels>;
+    if constexpr (kPanels > 0) table[NV - 1][MR - 1] = tile<B, MR, NV, false, kPanels, false>;
     fill_flight<B, NV, MR + 1>(table);
   } else if constexpr (NV < kPackedVectors) {
     fill_flight<B, NV + 1>(table);
@@ -73,10 +77,8 @@ constexpr DotKernels make() {
   t.lanes[1] = kF64Lanes;
   for (int i = 0; i < kDotVectors; ++i) t.rows[i] = kRows[i];
   t.fused_rows = SB_DOT_FUSED_ROWS;
-  fill_widths<float, false>(t.tile[0][0]);
-  fill_widths<float, true>(t.tile[0][1]);
-  fill_widths<double, false>(t.tile[1][0]);
-  fill_widths<double, true>(t.tile[1][1]);
+  fill_all<float>(t.tile[0]);
+  fill_all<double>(t.tile[1]);
   fill_narrow<F16>(t.narrow[kDotF16]);
   fill_narrow<BF16>(t.narrow[kDotBF16]);
   fill_stream<F16>(t.stream[kDotF16]);
@@ -95,11 +97,10 @@ constexpr DotKernels make() {
   t.unpack[kDotBF16] = unpack<BF16>;
   t.unpack[kDotF32] = unpack<float>;
   t.unpack[kDotF64] = unpack<double>;
+  t.direct_rows = SB_DOT_DIRECT_ROWS;
   t.packed_vectors = kPackedVectors;
   for (int i = 0; i < kDotFlightRows; ++i) t.flight_panels[i] = kFlight[i];
-  fill_packed<Plain<float>>(t.packed[kStoredF32]);
-  fill_packed<Plain<double>>(t.packed[kStoredF64]);
-  fill_packed<Pairs>(t.packed[kStoredPairs]);
+  fill_pairs(t.pairs);
   fill_flight<Plain<float>>(t.flight[kStoredF32]);
   fill_flight<Plain<double>>(t.flight[kStoredF64]);
   fill_flight<Pairs>(t.flight[kStoredPairs]);

@@ -99,13 +99,13 @@ struct Pairs {
 
 // kApart: a's rows lie a_row apart; otherwise they are neighbours (a packed, or one row, or contiguous in m).
 // kPanels: so many panels of a packed b are read side by side, for more chains and more streams from memory;
-// sums and results lie as if they were one. Packed panels are filled to whole vectors, so nothing is masked.
-template <class B, int MR, int NV, bool kApart, int kPanels = 0>
+// sums and results lie as if they were one.
+// kTail: b's last vector may reach beyond what there is, so it is read under a mask.
+template <class B, int MR, int NV, bool kApart, int kPanels, bool kTail>
 void tile(const DotTile& t) {
   using T = typename B::type;
   using V = vec<T>;
-  constexpr bool kPacked = kPanels > 0;
-  constexpr int kVec = kLanes<T>, kWidth = kPacked ? kPanels * NV : NV;
+  constexpr int kVec = kLanes<T>, kWidth = kPanels * NV;
   const int rest = static_cast<int>(t.cols) - (kWidth - 1) * kVec;
   const mask<T> tail = first<T>(rest);
   const int64_t a_row = kApart ? t.a_row : 1, a_k = t.a_k, b_k = t.b_k, b_panel = t.b_panel;
@@ -125,8 +125,8 @@ void tile(const DotTile& t) {
         V bv[kWidth];
 #pragma GCC unroll 16
         for (int v = 0; v < kWidth; ++v) {
-          const auto* from = kPacked ? b + v / NV * b_panel + v % NV * kVec : b + v * kVec;
-          bv[v] = kPacked || v + 1 < kWidth ? B::load_term(from, term) : B::load_tail(from, rest, tail);
+          const auto* from = b + v / NV * b_panel + v % NV * kVec;
+          bv[v] = kTail && v + 1 == kWidth ? B::load_tail(from, rest, tail) : B::load_term(from, term);
         }
 #pragma GCC unroll 16
         for (int r = 0; r < MR; ++r) {

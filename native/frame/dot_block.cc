@@ -1,8 +1,10 @@
-// The blocked way: panels of columns, tiles of rows, blocks of k; and the pieces of a packed operand.
+// The blocked way: panels of columns, tiles of rows, blocks of k.
 //
-// For each block of rows, for each panel of columns, for each block of k: the panel's terms are packed (or
-// found packed, or read where they are), and tile after tile of rows passes over them. Rows of a are packed
-// once, while the first panel is computed, so that all later panels find them near.
+// For each block of rows, for each panel of columns, for each block of k: the panel's terms are brought
+// together (or lie so already), and tile after tile of rows passes over them. Rows of a are packed once,
+// while the first panel is computed, so that all later panels find them near. A panel whose rows lie apart is
+// copied by the first tile that reads it, as it computes; one that must be transposed or widened is brought
+// together before.
 #include <algorithm>
 
 #include "frame/dot_plan.h"
@@ -14,101 +16,149 @@ constexpr int kMostLevels = 32;  // more chunks than any memory holds
 
 }  // namespace
 
-DotTileFn DotPlan::tile_of(int64_t vectors, int64_t mr, bool whole) const {
-  if (panels_ && panels_->stored == kStoredPairs && !pack_b_) return kernels_.pairs[vectors - 1][mr - 1];
-  if (narrow_ && !pack_b_) return kernels_.narrow[p_.in][vectors - 1][mr - 1];
-  const bool apart = !pack_a_ && p_.rows > 1 && p_.a_row != 1;
-  return kernels_.tile[wide_][apart][whole][vectors - 1][mr - 1];
-}
+// A block of k of a panel of columns, for a block of rows.
+struct DotPlan::Block {
+  int64_t row, rows, vector, vectors, cols, k, terms;
+  const char *a, *b;
+  char *out, *scratch;
+  int64_t width, tiles;
+};
+
+// Consecutive tiles of one height.
+struct DotPlan::Tiles {
+  int64_t begin, end, height, row;  // row: of the first, within the block
+  bool copy;                        // b is read where it lies, and copied to the panel's scratch on the way
+};
 
 void DotPlan::run_blocked(const char* a, const char* b, char* out, char* scratch) const {
-  for (int64_t row = 0; row < p_.rows; row += row_block_) {
-    const int64_t rows = std::min(row_block_, p_.rows - row);
-    for (int64_t vector = 0, n, index = 0; vector < vectors_; vector += n, ++index) {
-      n = panels_ ? panels_->vectors_of(index) : next_panel(vectors_ - vector);
-      panel(a, b, out, scratch, row, rows, vector, n);
+  Block block = {};
+  block.a = a;
+  block.b = b;
+  block.out = out;
+  block.scratch = scratch;
+  for (block.row = 0; block.row < p_.rows; block.row += block.rows) {
+    block.rows = std::min(row_block_, p_.rows - block.row);
+    int64_t index = 0;
+    for (block.vector = 0; block.vector < vectors_; block.vector += block.vectors, ++index) {
+      block.vectors = panels_ ? panels_->vectors_of(index) : next_panel(vectors_ - block.vector);
+      block.width = block.vectors * lanes_;
+      block.cols = std::min(p_.cols - block.vector * lanes_, block.width);
+      run_panel(block);
     }
   }
 }
 
-void DotPlan::panel(const char* a, const char* b, char* out, char* scratch, int64_t row0, int64_t rows,
-                    int64_t vector0, int64_t vectors) const {
-  const int64_t col0 = vector0 * lanes_, cols = std::min(p_.cols - col0, vectors * lanes_),
-                width = vectors * lanes_;
+void DotPlan::run_panel(Block block) const {
   // Tiles as equal as can be: `tall` of them with `height` rows, the others with one row less.
-  const int64_t tiles = ceil_div(rows, max_rows_), height = ceil_div(rows, tiles),
-                tall = rows - tiles * (height - 1);
-
+  const int64_t tiles = ceil_div(block.rows, max_rows_), height = ceil_div(block.rows, tiles),
+                tall = block.rows - tiles * (height - 1), copies = copy_b_ ? 1 : 0;
+  const Tiles groups[] = {{0, copies, height, 0, true},
+                          {copies, tall, height, copies * height, false},
+                          {tall, tiles, height - 1, tall * height, false}};
   DotTile t = {};
-  t.cols = cols;
+  t.cols = block.cols;
+  t.b_k = pack_b_ || panels_ ? block.width : p_.b_k;
   t.split = split_;
-  t.low = scratch + low_at_;
+  t.low = block.scratch + low_at_;
   t.high_tile = high_tile_;
   t.high_level = high_tile_ * tiles;
-  int64_t chunk = 0;
-  int64_t k0 = 0;
+  block.k = 0;
   do {
-    t.k = std::min(block_k_, p_.k - k0);
-    t.chunk = chunk;
-    t.last = k0 + t.k == p_.k;
-    const char* b_here = panels_ ? b + panels_->bytes(p_.k, col0) + panels_->bytes(k0, width)
-                                 : b + (k0 * p_.b_k + col0 * p_.b_col) * in_item_;
-    t.b = pack_b_ ? scratch + b_at_ : b_here;
-    t.b_k = pack_b_ || panels_ ? width : p_.b_k;
-    if (pack_b_ && panels_) {
-      kernels_.expand_pairs({b_here, 1, width, width, width, t.k, scratch + b_at_, width});
-    } else if (pack_b_) {
-      kernels_.pack[p_.in]({b_here, p_.b_col, p_.b_k, cols, width, t.k, scratch + b_at_, width});
+    block.terms = std::min(block_k_, p_.k - block.k);
+    t.k = block.terms;
+    t.last = block.k + block.terms == p_.k;
+    t.b = place_b(block);
+    for (const Tiles& group : groups) {
+      if (group.begin < group.end) run_tiles(block, group, t);
     }
-    for (int half = 0; half < 2; ++half) {
-      const int64_t begin = half ? tall : 0, end = half ? tiles : tall, mr = half ? height - 1 : height;
-      if (begin == end) continue;
-      const int64_t first_row = half ? tall * height : 0;
-      const char* a_rows = a + ((row0 + first_row) * p_.a_row + k0 * p_.a_k) * in_item_;
-      char* a_packed = scratch + a_at_ + (first_row * p_.k + k0 * mr) * item_;
-      if (pack_a_) {
-        if (vector0 == 0) {
-          for (int64_t i = 0; i < end - begin; ++i) {
-            kernels_.pack[p_.in]({a_rows + i * mr * p_.a_row * in_item_, p_.a_row, p_.a_k, mr, mr, t.k,
-                                  a_packed + i * mr * p_.k * item_, mr});
-          }
-        }
-        t.a = a_packed;
-        t.a_row = 1;
-        t.a_k = mr;
-        t.a_tile = mr * p_.k;
-      } else {
-        t.a = a_rows;
-        t.a_row = p_.a_row;
-        t.a_k = p_.a_k;
-        t.a_tile = mr * p_.a_row;
-      }
-      t.high = scratch + high_at_ + begin * high_tile_ * item_;
-      char* to = out + ((row0 + first_row) * p_.out_row + col0 * p_.out_col) * out_item_;
-      const DotTileFn tile = tile_of(vectors, mr, pack_b_ || panels_ || cols == width);
-      if (direct_out_ || !t.last) {
-        t.tiles = end - begin;
-        t.out = to;
-        t.out_row = p_.out_row;
-        t.out_tile = mr * p_.out_row;
-        tile(t);
-        continue;
-      }
-      t.out = scratch + result_at_;
-      t.out_row = width;
-      t.out_tile = mr * width;
-      for (int64_t i = begin; i < end; i += kBufferedTiles) {
-        t.tiles = std::min(kBufferedTiles, end - i);
-        tile(t);
-        kernels_.unpack[p_.out]({t.out, width, t.tiles * mr, cols, to, p_.out_row, p_.out_col});
-        to += t.tiles * mr * p_.out_row * out_item_;
-        t.a = static_cast<const char*>(t.a) + t.tiles * t.a_tile * item_;
-        t.high = static_cast<char*>(t.high) + t.tiles * high_tile_ * item_;
-      }
-    }
-    k0 += t.k;
-    chunk += int64_t{1} << std::min(split_, kMostLevels);
-  } while (k0 < p_.k);
+    block.k += block.terms;
+    t.chunk += int64_t{1} << std::min(split_, kMostLevels);
+  } while (block.k < p_.k);
+}
+
+// Where b lies, in the operand.
+const char* DotPlan::b_of(const Block& block) const {
+  const int64_t col = block.vector * lanes_;
+  if (panels_) return block.b + panels_->bytes(p_.k, col) + panels_->bytes(block.k, block.width);
+  return block.b + (block.k * p_.b_k + col * p_.b_col) * in_item_;
+}
+
+// Where the tiles find b, once it has been brought there.
+const char* DotPlan::place_b(const Block& block) const {
+  if (!pack_b_) return b_of(block);
+  char* to = block.scratch + b_at_;
+  if (panels_) {
+    kernels_.expand_pairs(
+        {b_of(block), 1, block.width, block.width, block.width, block.terms, to, block.width});
+  } else if (!copy_b_) {
+    kernels_.pack[p_.in](
+        {b_of(block), p_.b_col, p_.b_k, block.cols, block.width, block.terms, to, block.width});
+  }
+  return to;
+}
+
+// Where a tile group finds its rows of a: t.a, t.a_row, t.a_k, t.a_tile.
+void DotPlan::place_a(const Block& block, const Tiles& group, DotTile* t) const {
+  const int64_t height = group.height;
+  const char* rows = block.a + ((block.row + group.row) * p_.a_row + block.k * p_.a_k) * in_item_;
+  if (!pack_a_) {
+    t->a = rows;
+    t->a_row = p_.a_row;
+    t->a_k = p_.a_k;
+    t->a_tile = height * p_.a_row;
+    return;
+  }
+  char* packed = block.scratch + a_at_ + (group.row * p_.k + block.k * height) * item_;
+  for (int64_t i = 0; block.vector == 0 && i < group.end - group.begin; ++i) {
+    kernels_.pack[p_.in]({rows + i * height * p_.a_row * in_item_, p_.a_row, p_.a_k, height, height,
+                          block.terms, packed + i * height * p_.k * item_, height});
+  }
+  t->a = packed;
+  t->a_row = 1;
+  t->a_k = height;
+  t->a_tile = height * p_.k;
+}
+
+DotTileFn DotPlan::tile_of(const Block& block, const Tiles& group) const {
+  const int64_t v = block.vectors - 1, r = group.height - 1;
+  if (group.copy) return kernels_.copy[wide_][v][r];
+  if (panels_ && panels_->stored == kStoredPairs && !pack_b_) return kernels_.pairs[v][r];
+  if (narrow_ && !panels_ && !pack_b_) return kernels_.narrow[p_.in][v][r];
+  const bool apart = !pack_a_ && p_.rows > 1 && p_.a_row != 1;
+  const bool whole = pack_b_ || panels_ || block.cols == block.width;
+  return kernels_.tile[wide_][apart][whole][v][r];
+}
+
+void DotPlan::run_tiles(const Block& block, const Tiles& group, DotTile t) const {
+  place_a(block, group, &t);
+  if (group.copy) {
+    t.copy = block.scratch + b_at_;
+    t.b = b_of(block);
+    t.b_k = p_.b_k;
+  }
+  t.high = block.scratch + high_at_ + group.begin * high_tile_ * item_;
+  char* to =
+      block.out + ((block.row + group.row) * p_.out_row + block.vector * lanes_ * p_.out_col) * out_item_;
+  const DotTileFn tile = tile_of(block, group);
+  if (direct_out_ || !t.last) {
+    t.tiles = group.end - group.begin;
+    t.out = to;
+    t.out_row = p_.out_row;
+    t.out_tile = group.height * p_.out_row;
+    return tile(t);
+  }
+  t.out = block.scratch + result_at_;
+  t.out_row = block.width;
+  t.out_tile = group.height * block.width;
+  for (int64_t i = group.begin; i < group.end; i += kBufferedTiles) {
+    t.tiles = std::min(kBufferedTiles, group.end - i);
+    tile(t);
+    kernels_.unpack[p_.out](
+        {t.out, block.width, t.tiles * group.height, block.cols, to, p_.out_row, p_.out_col});
+    to += t.tiles * group.height * p_.out_row * out_item_;
+    t.a = static_cast<const char*>(t.a) + t.tiles * t.a_tile * item_;
+    t.high = static_cast<char*>(t.high) + t.tiles * high_tile_ * item_;
+  }
 }
 
 }  // namespace sb

@@ -17,6 +17,7 @@ struct DotTile {
   // for the terms 2i, low half, and 2i + 1; b_k counts dwords); fused: the input's type, column stride b_col.
   const void* b;
   int64_t b_k, b_col;
+  void* copy;       // copy: T[k][vectors x lanes], where b's terms go
   int64_t b_panel;  // flight: items from one panel to the next
   int64_t k;        // terms of this call: whole chunks, or the last ones of the product
   int64_t chunk;    // the product's index of the first chunk
@@ -67,6 +68,9 @@ struct DotKernels {
   // Accumulator, whether a's rows lie apart, whether all vectors of b may be read whole, vectors - 1, rows
   // - 1.
   DotTileFn tile[2][2][2][kDotVectors][kDotRows];
+  // As tile with neighbours and a tail, and copies b's terms to `copy` on the way; accumulator, vectors - 1,
+  // rows - 1.
+  DotTileFn copy[2][kDotVectors][kDotRows];
   // b read as it is, narrow: input type (f16, bf16), vectors - 1, rows - 1.
   DotTileFn narrow[2][kDotVectors][kDotNarrowRows];
   DotTileFn stream[kDotTypes][kDotStreamRows];  // input type, rows - 1

@@ -146,6 +146,7 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   } else {
     pack_b_ = p_.b_col != 1 || (p_.rows > kernels.direct_rows && !one_panel);
   }
+  copy_b_ = pack_b_ && !panels && !narrow_ && p_.b_col == 1;
   // Rows of a that are neighbours (or one row) are broadcast from where they are; others only if one panel
   // reads them. Tiles of packed or narrow panels exist for neighbours only.
   const bool apart = p_.rows > 1 && p_.a_row != 1;

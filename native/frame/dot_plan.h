@@ -59,9 +59,14 @@ class DotPlan {
   void run_fused(const char* a, const char* b, char* out, char* scratch) const;
   void run_stream(const char* a, const char* b, char* out, char* scratch) const;
 
-  void panel(const char* a, const char* b, char* out, char* scratch, int64_t row0, int64_t rows,
-             int64_t vector0, int64_t vectors) const;
-  DotTileFn tile_of(int64_t vectors, int64_t mr, bool whole) const;
+  struct Block;
+  struct Tiles;
+  void run_panel(Block block) const;
+  void run_tiles(const Block& block, const Tiles& group, DotTile t) const;
+  const char* b_of(const Block& block) const;
+  const char* place_b(const Block& block) const;
+  void place_a(const Block& block, const Tiles& group, DotTile* t) const;
+  DotTileFn tile_of(const Block& block, const Tiles& group) const;
   int64_t next_panel(int64_t vectors) const;  // vectors of the next panel when so many are left
   int64_t place(int64_t bytes);               // in the scratch
   const char* long_rows(const char* a, char* scratch) const;  // a as T[rows][k] if it is to be packed so
@@ -77,8 +82,8 @@ class DotPlan {
   bool narrow_, pack_a_, direct_out_;
   // How a tile gets b: where it is, copied to a panel, or (of a packed one) where it is, or pairs made
   // floats.
-  bool pack_b_;
-  int split_;  // log2 of the chunks in a block of k
+  bool pack_b_, copy_b_ = false;  // copy: the first tile does it
+  int split_;                     // log2 of the chunks in a block of k
   int64_t chunks_, block_k_;
   int64_t panel_vectors_, max_rows_, row_block_;
   int widest_;

@@ -97,11 +97,16 @@ struct Pairs {
   static SB_INLINE f32v load_tail(const uint32_t* p, int, mask<float>) { return load_term(p, 0); }
 };
 
+// Terms ahead of which a tile that copies b on the way asks for b's rows: they lie apart, where no prefetcher
+// looks.
+constexpr int64_t kCopyAhead = 8;
+
 // kApart: a's rows lie a_row apart; otherwise they are neighbours (a packed, or one row, or contiguous in m).
 // kPanels: so many panels of a packed b are read side by side, for more chains and more streams from memory;
 // sums and results lie as if they were one.
 // kTail: b's last vector may reach beyond what there is, so it is read under a mask.
-template <class B, int MR, int NV, bool kApart, int kPanels, bool kTail>
+// kCopy: b's vectors are also written to t.copy, row after row, for the tiles that follow.
+template <class B, int MR, int NV, bool kApart, int kPanels, bool kTail, bool kCopy = false>
 void tile(const DotTile& t) {
   using T = typename B::type;
   using V = vec<T>;
@@ -117,6 +122,7 @@ void tile(const DotTile& t) {
 #pragma GCC unroll 16
     for (int r = 0; r < kBases; ++r) a[r] = static_cast<const T*>(t.a) + i * t.a_tile + 3 * r * a_row;
     const auto* b = static_cast<const typename B::item*>(t.b);
+    T* copy = static_cast<T*>(t.copy);
     int64_t left = t.k, chunk = t.chunk;
     do {
       const int64_t n = left < SB_CHUNK ? left : SB_CHUNK;
@@ -127,7 +133,12 @@ void tile(const DotTile& t) {
         for (int v = 0; v < kWidth; ++v) {
           const auto* from = b + v / NV * b_panel + v % NV * kVec;
           bv[v] = kTail && v + 1 == kWidth ? B::load_tail(from, rest, tail) : B::load_term(from, term);
+          if constexpr (kCopy) {
+            store(copy + v * kVec, bv[v]);
+            __builtin_prefetch(from + kCopyAhead * b_k);
+          }
         }
+        if constexpr (kCopy) copy += kWidth * kVec;
 #pragma GCC unroll 16
         for (int r = 0; r < MR; ++r) {
           const V av = splat<V>(a[r / kPerBase][r % kPerBase * a_row]);

@@ -8,6 +8,7 @@
 
 #include "frame/arena.h"
 #include "frame/checks.h"
+#include "frame/dot_call.h"
 #include "frame/error.h"
 #include "frame/ieee.h"
 #include "frame/map_plan.h"
@@ -28,6 +29,7 @@ struct Step {
   std::vector<Operand> operands;
   std::vector<int64_t> words;  // the descriptor, of all but maps
   MapPlan map;
+  std::unique_ptr<DotCall> dot;
 };
 
 }  // namespace sb
@@ -137,6 +139,11 @@ class Builder {
     }
     if (check_overlaps(*step, spec, footprints)) return -1;
     if (step->kind == SB_STEP_MAP && plan_map(spec, &step->map)) return in_step();
+    if (step->kind == SB_STEP_DOT) {
+      const sb_dot_desc& d = *reinterpret_cast<const sb_dot_desc*>(step->words.data());
+      step->dot = std::make_unique<DotCall>();
+      if (check_dot("sb_dot", d) || step->dot->prepare(d)) return in_step();
+    }
     return 0;
   }
 
@@ -274,7 +281,7 @@ int run_step(const Step& s, char** p, const sb_executor* executor) {
       return run_map(s.map, reinterpret_cast<const void* const*>(p),
                      reinterpret_cast<void* const*>(p + s.inputs), executor);
     case SB_STEP_DOT:
-      return sb_dot(as<sb_dot_desc>(s), p[0], p[1], p[2], executor);
+      return s.dot->run(p[0], p[1], p[2], executor);
     case SB_STEP_REDUCE:
       return sb_reduce(as<sb_reduce_desc>(s), p[0], p[1], executor);
     case SB_STEP_CUMULATIVE:

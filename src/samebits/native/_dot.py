@@ -1,24 +1,27 @@
 """Matrix products (clauses DOT-*)."""
 
 from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from samebits.native._arrays import merge_jointly, number, strided, words
 from samebits.native._library import check, library
+from samebits.native._pack import Packed
 from samebits.order._dtypes import FLOAT32, FLOAT64, floats, same_dtype
 
 
-def matmul(a: ArrayLike, b: ArrayLike, out_dtype: DTypeLike | None = None) -> NDArray:
+def matmul(a: ArrayLike, b: ArrayLike | Packed, out_dtype: DTypeLike | None = None) -> NDArray:
     """``a @ b`` with the shapes of ``numpy.matmul`` and the bits of ``samebits.order.matmul``.
 
     a: [..., m, k] or [k]; b: [..., k, n] or [k]; leading axes broadcast. Any strides (``b = w.T`` for weights kept as
-    [n, k]): nothing is copied. float16, bfloat16, float32 or float64, which is the result's dtype too;
-    out_dtype="float32" returns the accumulators of the two narrow ones. Raises TypeError for other dtypes, ValueError
-    for shapes that do not fit.
+    [n, k]): nothing is copied. b may be packed (``pack``), which moves no bit. float16, bfloat16, float32 or float64,
+    which is the result's dtype too; out_dtype="float32" returns the accumulators of the two narrow ones. Raises
+    TypeError for other dtypes, ValueError for shapes that do not fit.
     """
-    a, b = floats(a, "matmul"), floats(b, "matmul")
+    a = floats(a, "matmul")
+    b = b if isinstance(b, Packed) else floats(b, "matmul")
     dtype = same_dtype("matmul", a, b)
     out_dtype = np.dtype(out_dtype or dtype)
     if out_dtype != dtype and (out_dtype != FLOAT32 or dtype == FLOAT64):
@@ -28,8 +31,9 @@ def matmul(a: ArrayLike, b: ArrayLike, out_dtype: DTypeLike | None = None) -> ND
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul takes at least one axis on both sides, got {a.shape} and {b.shape}; use mul")
     left, right = a, b
-    a, a_steps = strided(a[None, :] if a.ndim == 1 else a)
-    b, b_steps = strided(b[:, None] if b.ndim == 1 else b)
+    a = a[None, :] if a.ndim == 1 else a
+    if not isinstance(b, Packed) and b.ndim == 1:
+        b = b[:, None]
     (m, k), (k_b, n) = a.shape[-2:], b.shape[-2:]
     if k != k_b:
         raise ValueError(f"matmul contracts k = {k} of {left.shape} with k = {k_b} of {right.shape}")
@@ -38,8 +42,14 @@ def matmul(a: ArrayLike, b: ArrayLike, out_dtype: DTypeLike | None = None) -> ND
     except ValueError:
         raise ValueError(f"the leading axes of {left.shape} and {right.shape} do not broadcast") from None
     out = np.empty((*batch, m, n), out_dtype)
-    strides = [_broadcast(x, s, batch) for x, s in ((a, a_steps), (b, b_steps), (out, strided(out)[1]))]
-    _run([*batch, m, n, k], strides, (a, b, out), (number(dtype), number(out_dtype)))
+    dtypes = number(dtype), number(out_dtype)
+    if isinstance(b, Packed):
+        _run_packed(a, b, out, dtypes)
+    else:
+        a, a_steps = strided(a)
+        b, b_steps = strided(b)
+        strides = [_broadcast(x, s, batch) for x, s in ((a, a_steps), (b, b_steps), (out, strided(out)[1]))]
+        _run([*batch, m, n, k], strides, (a, b, out), dtypes)
     drop = [axis for axis, x in ((-2, left), (-1, right)) if x.ndim == 1]
     return np.squeeze(out, tuple(drop)) if drop else out
 
@@ -67,3 +77,23 @@ def _run(sizes: list[int], strides: list[list[int]], arrays: tuple[NDArray, ...]
             for j, x in enumerate(arrays)
         ]
         check(library().sb_dot(descriptor, *moved, None))
+
+
+def _run_packed(a: NDArray, b: Packed, out: NDArray, dtypes: tuple[int, int]) -> None:
+    """One call: the rows of all batch entries are one matrix's where they share b, else an entry each."""
+    (m, n), k = out.shape[-2:], a.shape[-1]
+    if b.batch == 1:
+        batch, rows = 1, prod(out.shape[:-1])
+        a = np.broadcast_to(a, (*out.shape[:-2], m, k)).reshape(rows, k)
+    elif out.shape[:-2] == b.shape[:-2]:
+        batch, rows = b.batch, m
+        a = np.broadcast_to(a, (*out.shape[:-2], m, k)).reshape(batch, m, k)
+    else:
+        raise ValueError(
+            f"a packed operand of shape {b.shape} is multiplied by each of {out.shape[:-2]} entries; pack it broadcast "
+            "to these, or one matrix of it"
+        )
+    a, steps = strided(a)
+    steps = steps if a.ndim == 3 else (0, *steps)
+    descriptor = words(*dtypes, batch, rows, n, k, steps, (0, 0, 0), (rows * n, n, 1))
+    check(library().sb_dot_packed(descriptor, a.ctypes.data, b.handle, out.ctypes.data, None))

@@ -1,5 +1,7 @@
 """The contract's float formats: widening, narrowing, canonical NaN (clauses NUM-1, NUM-4, NUM-7)."""
 
+from typing import Protocol
+
 import ml_dtypes
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +19,11 @@ _WORDS = {
     FLOAT32: (np.uint32, NAN_FLOAT32),
     FLOAT64: (np.uint64, NAN_FLOAT64),
 }
+
+
+class HasDtype(Protocol):
+    @property
+    def dtype(self) -> np.dtype: ...
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -57,7 +64,7 @@ def booleans(x: ArrayLike, operation: str) -> NDArray:
     return x
 
 
-def same_dtype(operation: str, *operands: NDArray) -> np.dtype:
+def same_dtype(operation: str, *operands: HasDtype) -> np.dtype:
     """The one dtype of all operands; TypeError where they differ (the contract promotes nothing)."""
     dtypes = {x.dtype for x in operands}
     if len(dtypes) != 1:

@@ -1,0 +1,82 @@
+"""Times matrix products against everybody who is installed.
+
+    python -m bench.matmul [--quick] [--tables small,thin] [--threads 1,2] [--seconds S]     make bench-matmul
+
+Writes bench/results/matmul-TABLE.json, a picture beside it, and the tables in bench/matmul.md. About 25 minutes on two
+cores; --quick takes a part of every table in two.
+"""
+
+import argparse
+import json
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from bench.matmul import summary
+from bench.matmul.machine import caches, cpu
+from bench.matmul.tables import TABLES, Table
+from bench.matmul.turns import Children
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def measure(table: Table, threads: tuple[int, ...], seconds: float, quick: bool = False) -> dict[str, Any]:
+    """The table as its JSON file has it; seconds: for the rounds of one case."""
+    rows: list[dict] = []
+    machine: dict[str, Any] = {"cpu": cpu(), "caches": caches(), "date": date.today().isoformat(), "quick": quick}
+    peaks: dict[int, dict[str, float]] = {}
+    for count in threads:
+        with Children(count) as children:
+            isa = children[table.series[0].setting].ask(about=True)["isa"]
+            peaks[count] = children[table.series[0].setting].ask(machine=isa, threads=count)
+            for case in table.quick if quick else table.cases:
+                copies, level = case.copies(caches()), case.level(caches())
+                measured = children.measure(case, copies, table.series, seconds)
+                rows.append(summary.row(table, case, level, count, measured, peaks[count]))
+                print(_line(table, rows[-1]), flush=True)
+            machine["processes"] = {**machine.get("processes", {}), str(count): children.about()}
+    return {
+        "table": table.key, "title": table.title, "machine": machine,
+        "peaks": {str(count): {name: float(f"{p:.4g}") for name, p in peak.items()} for count, peak in peaks.items()},
+        "rows": rows, "regimes": summary.regimes(rows), "targets": summary.verdicts(table, rows),
+    }  # fmt: skip
+
+
+def _line(table: Table, row: dict) -> str:
+    ours = next(iter(row["series"]))
+    ratios = " ".join(f"{peer} {r['median']:5.2f}" for peer, r in row["ratios"].get(ours, {}).items() if peer != "best")
+    rest = "".join(
+        f" | {name} {peers['MKL']['median']:5.2f}" for name, peers in row["ratios"].items() if name != ours and "MKL" in peers
+    )
+    us = row["series"][ours]["minimum_us"]
+    return f"{row['threads']}t {row['name']:34} {row['level']:6} {us:9.6g} us {row['gflops']:6.4g} GF | {ratios}{rest}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a part of each table")
+    parser.add_argument("--tables", default=",".join(TABLES), help=f"some of {','.join(TABLES)}")
+    parser.add_argument("--threads", default="1,2", help="thread counts (default 1,2)")
+    parser.add_argument("--seconds", type=float, help="for the rounds of one case (default 1, quick 0.3)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder for JSON and pictures")
+    parser.add_argument("--page", type=Path, default=RESULTS.parent / "matmul.md", help="the page to rewrite")
+    options = parser.parse_args()
+    seconds = options.seconds or (0.3 if options.quick else 1.0)
+    options.results.mkdir(parents=True, exist_ok=True)
+    for key in options.tables.split(","):
+        if key not in TABLES:
+            parser.error(f"no table is named {key!r}; there are {', '.join(TABLES)}")
+    for key in options.tables.split(","):
+        table, start = TABLES[key], time.monotonic()
+        threads = tuple(int(t) for t in options.threads.split(",") if int(t) in table.threads)
+        if not threads:
+            continue
+        print(f"== {table.title}", flush=True)
+        found = measure(table, threads, seconds, options.quick)
+        (options.results / f"matmul-{key}.json").write_text(json.dumps(found, indent=1) + "\n")
+        print(f"   {time.monotonic() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench.matmul import summary
+from bench.matmul import page, picture, summary
 from bench.matmul.machine import caches, cpu
 from bench.matmul.tables import TABLES, Table
 from bench.matmul.turns import Children
@@ -47,7 +47,9 @@ def _line(table: Table, row: dict) -> str:
     ours = next(iter(row["series"]))
     ratios = " ".join(f"{peer} {r['median']:5.2f}" for peer, r in row["ratios"].get(ours, {}).items() if peer != "best")
     rest = "".join(
-        f" | {name} {peers['MKL']['median']:5.2f}" for name, peers in row["ratios"].items() if name != ours and "MKL" in peers
+        f" | {name} {peers['MKL']['median']:5.2f}"
+        for name, peers in row["ratios"].items()
+        if name != ours and "MKL" in peers
     )
     us = row["series"][ours]["minimum_us"]
     return f"{row['threads']}t {row['name']:34} {row['level']:6} {us:9.6g} us {row['gflops']:6.4g} GF | {ratios}{rest}"
@@ -58,16 +60,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a part of each table")
     parser.add_argument("--tables", default=",".join(TABLES), help=f"some of {','.join(TABLES)}")
     parser.add_argument("--threads", default="1,2", help="thread counts (default 1,2)")
-    parser.add_argument("--seconds", type=float, help="for the rounds of one case (default 1, quick 0.3)")
+    parser.add_argument("--seconds", type=float, help="for the rounds of one case (default 1, quick 0.2)")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder for JSON and pictures")
     parser.add_argument("--page", type=Path, default=RESULTS.parent / "matmul.md", help="the page to rewrite")
+    parser.add_argument("--render", action="store_true", help="measure nothing: pictures and page from the JSON files")
     options = parser.parse_args()
-    seconds = options.seconds or (0.3 if options.quick else 1.0)
+    seconds = options.seconds or (0.2 if options.quick else 1.0)
     options.results.mkdir(parents=True, exist_ok=True)
     for key in options.tables.split(","):
         if key not in TABLES:
             parser.error(f"no table is named {key!r}; there are {', '.join(TABLES)}")
-    for key in options.tables.split(","):
+    for key in () if options.render else options.tables.split(","):
         table, start = TABLES[key], time.monotonic()
         threads = tuple(int(t) for t in options.threads.split(",") if int(t) in table.threads)
         if not threads:
@@ -76,6 +79,13 @@ def main() -> None:
         found = measure(table, threads, seconds, options.quick)
         (options.results / f"matmul-{key}.json").write_text(json.dumps(found, indent=1) + "\n")
         print(f"   {time.monotonic() - start:.0f} s", flush=True)
+
+    tables = page.load(options.results)
+    page.write(options.page, options.results, tables)
+    try:
+        picture.draw(options.results, tables)
+    except ImportError as error:
+        print(f"no pictures: {error}; install the extra 'bench'")
 
 
 if __name__ == "__main__":

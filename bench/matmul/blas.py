@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, files, version
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from bench.matmul.native import NativeCall
@@ -94,8 +95,6 @@ def mkl_packed(operands: Operands) -> list[NativeCall]:
 
 def mkl_bf16(operands: Operands) -> list[NativeCall]:
     """cblas_gemm_bf16bf16f32 on operands rounded to bf16."""
-    import ml_dtypes
-
     library = mkl()
     if library is None:
         return []

@@ -1,6 +1,11 @@
-"""torch and XLA CPU, timed through Python; an empty call of the same kind is subtracted."""
+"""torch and XLA CPU, timed through Python: an empty call of the same kind is subtracted.
 
+Products that take less than the empty call are left out: the difference would be noise.
+"""
+
+import os
 from collections.abc import Callable
+from importlib import import_module
 from time import perf_counter
 from typing import Any
 
@@ -10,20 +15,35 @@ from bench.matmul.operands import Operands
 
 
 class PythonCall:
-    """A Python function round the ring of b, less the time of a call on 1 x 1 operands."""
+    """A Python function round the ring of b, less the time of a call on 1 x 1 operands (the least seen so far)."""
 
-    def __init__(self, function: Callable[[Any], Any], ring: list[Any], empty: Callable[[Any], Any], nothing: Any, via: str):
+    def __init__(
+        self, function: Callable[[Any], Any], ring: list[Any], empty: Callable[[Any], Any], nothing: Any, via: str
+    ):
         self._function, self._ring, self._empty, self._nothing, self.via = function, ring, empty, nothing, via
-        self._next = 0
+        self._next, self._idle = 0, float("inf")
         self.result: Callable[[], np.ndarray] = lambda: np.asarray(function(ring[0]))
 
     def seconds(self, times: int) -> float:
-        """Never less than 10 ns a call."""
         arguments = [self._ring[(self._next + i) % len(self._ring)] for i in range(times)]
         self._next = (self._next + times) % len(self._ring)
-        empties = min(times, 100)
-        idle = _loop(self._empty, [self._nothing] * empties) / empties
-        return max(_loop(self._function, arguments) - times * idle, times * 1e-8)
+        self._idle = min(self._idle, *(_loop(self._empty, [self._nothing] * 5) / 5 for _ in range(4)))
+        return _loop(self._function, arguments) - times * self._idle
+
+    @property
+    def measurable(self) -> bool:
+        """Whether the product is at least half of the call; otherwise the difference would be noise."""
+        gross = min(_loop(self._function, self._ring[:1] * 20) / 20 for _ in range(5))
+        self.seconds(1)
+        return gross > 2 * self._idle
+
+
+def _module(name: str) -> Any:
+    """The module, or None where it is not installed."""
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
 
 
 def _loop(function: Callable[[Any], Any], arguments: list[Any]) -> float:
@@ -35,13 +55,10 @@ def _loop(function: Callable[[Any], Any], arguments: list[Any]) -> float:
 
 def torch_plain(operands: Operands, dtype: str | None = None) -> list[PythonCall]:
     """torch.mm or torch.bmm with out=; with dtype, on operands and into a result of it."""
-    try:
-        import torch
-    except ImportError:
+    torch = _module("torch")
+    if torch is None:
         return []
-    from os import environ
-
-    torch.set_num_threads(int(environ["OMP_NUM_THREADS"]))
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     batched = operands.case.batch > 1
 
     def tensor(x: np.ndarray) -> Any:
@@ -55,22 +72,25 @@ def torch_plain(operands: Operands, dtype: str | None = None) -> list[PythonCall
     x = torch.zeros((1, 1, 1) if batched else (1, 1), dtype=a.dtype)
     y = torch.zeros_like(x)
     call = PythonCall(
-        lambda b: product(a, b, out=out), ring, lambda b: product(x, b, out=y), x, "torch.bmm" if batched else "torch.mm"
+        lambda b: product(a, b, out=out),
+        ring,
+        lambda b: product(x, b, out=y),
+        x,
+        "torch.bmm" if batched else "torch.mm",
     )
-    call.result = lambda: product(a, ring[0], out=out).float().numpy() if dtype else product(a, ring[0], out=out).numpy()
-    return [call]
+    call.result = lambda: (
+        product(a, ring[0], out=out).float().numpy() if dtype else product(a, ring[0], out=out).numpy()
+    )
+    return [call] if call.measurable else []
 
 
 def xla(operands: Operands) -> list[PythonCall]:
     """A jitted matmul whose operands are transposed inside where the case's are, so that XLA chooses the kernel."""
-    try:
-        import jax
-    except ImportError:
+    jax = _module("jax")
+    if jax is None:
         return []
     jax.config.update("jax_enable_x64", True)
-    import jax.numpy as jnp
-
-    case = operands.case
+    jnp, case = jax.numpy, operands.case
 
     def product(a: Any, b: Any) -> Any:
         return jnp.matmul(a.mT if case.layout == "TN" else a, b.mT if case.layout == "NK" else b)
@@ -86,4 +106,4 @@ def xla(operands: Operands) -> list[PythonCall]:
     call = PythonCall(
         lambda b: f(a, b).block_until_ready(), ring, lambda b: g(one, b).block_until_ready(), one, "jax.jit"
     )
-    return [call]
+    return [call] if call.measurable else []

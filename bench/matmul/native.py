@@ -37,7 +37,7 @@ def timer() -> ctypes.CDLL:
 class CallStruct(ctypes.Structure):
     """timer_call in timer.c."""
 
-    _fields_ = [  # noqa: RUF012  # ctypes reads it once
+    _fields_ = [  # ctypes reads it once
         *[(name, Pointer) for name in ("run", "function", "desc")],
         *[(name, ctypes.c_int64) for name in ("batch", "m", "n", "k", "lda", "ldb", "ldout")],
         *[(name, ctypes.c_int64) for name in ("batch_a", "batch_b", "batch_out")],
@@ -62,7 +62,9 @@ class NativeCall:
         """runner: a run_ function of timer.c; ring: addresses of the copies of b; keep: what must outlive the call."""
         self._keep = (a, out, keep, function)
         address = ctypes.cast(function, Pointer)
-        self._struct = CallStruct(run=ctypes.cast(getattr(timer(), f"run_{runner}"), Pointer), function=address, **fields)
+        self._struct = CallStruct(
+            run=ctypes.cast(getattr(timer(), f"run_{runner}"), Pointer), function=address, **fields
+        )
         self._next = ctypes.c_int64(0)
         self._ring = (Pointer * len(ring))(*ring)
         self._arguments = (

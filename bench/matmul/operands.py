@@ -8,7 +8,7 @@ from bench.matmul.case import Case
 
 
 def aligned(x: np.ndarray) -> np.ndarray:
-    """A contiguous copy that starts on a cache line, as XLA's and torch's buffers do; NumPy's begin 16 bytes into one."""
+    """A contiguous copy that starts on a cache line, as XLA's and torch's buffers do."""
     room = np.empty(x.nbytes + 64, np.uint8)
     start = -room.ctypes.data % 64
     out = room[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
@@ -25,11 +25,10 @@ class Operands:
         a = random.standard_normal((case.batch, case.m, case.k)).astype(dtype)
         b = random.standard_normal((1 if case.shared else case.batch, case.k, case.n)).astype(dtype)
         self.a = aligned(a.swapaxes(1, 2)).swapaxes(1, 2) if case.layout == "TN" else aligned(a)
-        first = aligned(b.swapaxes(1, 2)).swapaxes(1, 2) if case.layout == "NK" else aligned(b)
-        self.ring = [first, *(self._copy(first) for _ in range(copies - 1))]
+        self.ring = [self._right(b) for _ in range(copies)]
         self.out = aligned(np.empty((case.batch, case.m, case.n), dtype))
 
-    def _copy(self, b: np.ndarray) -> np.ndarray:
+    def _right(self, b: np.ndarray) -> np.ndarray:
         return aligned(b.swapaxes(1, 2)).swapaxes(1, 2) if self.case.layout == "NK" else aligned(b)
 
     def check(self, out: np.ndarray, epsilon: float | None = None) -> None:
@@ -45,4 +44,6 @@ class Operands:
             allowed = (4 + math.sqrt(self.case.k)) * unit * (np.abs(a) @ np.abs(b))
             wrong = ~(np.abs(out.reshape(self.out.shape)[i, rows].astype(np.float64) - a @ b) <= allowed)
             if wrong.any():
-                raise ValueError(f"{wrong.sum()} of {wrong.size} elements compared are not the product ({self.case.name})")
+                raise ValueError(
+                    f"{wrong.sum()} of {wrong.size} elements compared are not the product ({self.case.name})"
+                )

@@ -1,4 +1,4 @@
-"""What the machine allows: multiply-adds, reading from each level, transposing in registers; and the bound of a case."""
+"""What the machine allows: multiply-adds, reading from each level, transposing in registers; the bound of a case."""
 
 import ctypes
 from collections.abc import Callable
@@ -28,12 +28,13 @@ def measure(isa: str, threads: int) -> dict[str, float]:
     for level in ("L1", "L2", "L3", "memory"):
         size = 3 * sizes["L3"] if level == "memory" else FILL[level] * sizes[level]
         bytes_each = int(size / (1 if level in per_core else threads)) // 1024 * 1024
-        times = max(1, int(2e8 / bytes_each))
-        peaks[level] = _best(f"read_{isa}", threads, lambda f, n=bytes_each, t=times: _read(f, n, t))
+        data = [np.ones(bytes_each + 64, np.uint8) for _ in range(threads)]
+        times = max(1, int(1e8 / bytes_each))
+        peaks[level] = _best(f"read_{isa}", threads, lambda f, d=data, n=bytes_each, t=times: _read(f, d, n, t))
     return peaks
 
 
-def _best(name: str, threads: int, call: Callable[[Any], float]) -> float:
+def _best(name: str, threads: int, call: Callable[..., float]) -> float:
     """The highest rate of a few runs, all threads at once."""
     function = getattr(timer(), name)
     function.restype = ctypes.c_double
@@ -45,11 +46,14 @@ def _best(name: str, threads: int, call: Callable[[Any], float]) -> float:
         return max(sum(pool.map(lambda _: call(function), range(threads))) for _ in range(5))
 
 
-def _read(function: Any, size: int, times: int) -> float:
-    data = np.ones(size + 64, np.uint8)
+def _read(function: Any, pool: list[np.ndarray], size: int, times: int) -> float:
+    """The rate at which one thread reads an array of the pool, which has one for each."""
+    data = pool.pop()
     start = data.ctypes.data + -data.ctypes.data % 64
     function(start, size, 1)
-    return function(start, size, times)
+    rate = function(start, size, times)
+    pool.append(data)
+    return rate
 
 
 def bound(case: Case, level: str, peaks: dict[str, float], ratio_of_bytes: float = 1.0) -> tuple[float, str]:

@@ -34,7 +34,7 @@ def row(table: Table, case: Case, level: str, threads: int, measured: dict[str, 
         "gbytes": _round(case.bytes / least[ours] / 1e3),
     }
     if peaks:
-        least_possible, by = bound(case, level, peaks)
+        least_possible, by = bound(case, level, peaks, 0.5 if "bf16" in ours else 1.0)
         found |= {"bound_us": _round(least_possible), "bound_by": by}
         if through := transpose_bound(case, peaks):
             found["transpose_us"] = _round(through)

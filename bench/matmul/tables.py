@@ -44,7 +44,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Table:
-    """The first of the series is what the ratios of rows are taken against; regime() names the group of a case and level."""
+    """The first of the series is ours, whose ratios to the others count; regime() names the group of a case."""
 
     key: str
     title: str
@@ -82,7 +82,9 @@ WEIGHTS = ((256, 256), (768, 768), (3072, 768), (768, 3072), (256, 4096), (4096,
 
 
 def _squares(sizes: Iterable[int]) -> tuple[Case, ...]:
-    return tuple(Case(n, n, n, layout, dtype) for dtype in ("float32", "float64") for layout in ("KN", "NK") for n in sizes)  # type: ignore[arg-type]
+    return tuple(
+        Case(n, n, n, layout, dtype) for dtype in ("float32", "float64") for layout in ("KN", "NK") for n in sizes
+    )  # type: ignore[arg-type]
 
 
 SMALL = Table(
@@ -133,7 +135,7 @@ TINY_SIZES = ((2, 10), (10, 10), (10, 2), (10, 100), (100, 10), (16, 16), (32, 3
 TINY = Table(
     "tiny",
     "Tiny, no dimension above 100",
-    "The layers of small networks, through C function pointers (no torch and no XLA: a call of theirs costs microseconds).",
+    "The layers of small networks, from C (no torch and no XLA: a call of theirs costs microseconds).",
     _cases((1, 4, 10, 64, 100), [(n, k) for k, n in TINY_SIZES]),
     _cases((1, 10), [(n, k) for k, n in TINY_SIZES[::2]]),
     _series("samebits", "MKL", "OpenBLAS"),
@@ -196,8 +198,11 @@ def _batched(sizes: Iterable[tuple[int, int, int, int]], shared: Iterable[bool])
 BATCHED = Table(
     "batched",
     "Batches",
-    "Attention's products (128 x 64 by 64 x 128 and back) and a shared right operand; OpenBLAS goes one product a call.",
-    _batched(((12, 128, 128, 64), (12, 128, 64, 128), (96, 128, 128, 64), (64, 1, 128, 64), (1000, 10, 10, 10)), (False, True)),
+    "Attention's products, and a shared right operand; OpenBLAS goes one product a call.",
+    _batched(
+        ((12, 128, 128, 64), (12, 128, 64, 128), (96, 128, 128, 64), (64, 1, 128, 64), (1000, 10, 10, 10)),
+        (False, True),
+    ),
     _batched(((12, 128, 128, 64), (64, 1, 128, 64)), (False, True)),
     ALL,
     (Target("samebits", "MKL", 0.95),),
@@ -211,7 +216,7 @@ TRANSPOSED = Table(
     _cases((10, 100, 768), ((10, 64), (100, 64), (100, 1000), (768, 64), (768, 1024)), layouts=("TN",))
     + _cases((10,), ((10, 10_000),), layouts=("TN",))
     + tuple(Case(n, n, n, "TN") for n in (256, 512, 1024)),
-    _cases((10, 100, 768), ((100, 64), (768, 64)), layouts=("TN",)) + (Case(512, 512, 512, "TN"),),
+    (*_cases((10, 100, 768), ((100, 64), (768, 64)), layouts=("TN",)), Case(512, 512, 512, "TN")),
     ALL,
     (Target("samebits", "MKL", 0.95),),
     regime=lambda case, level: "all dims <= 100" if max(case.m, case.n, case.k) <= 100 else "larger",

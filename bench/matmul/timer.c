@@ -49,13 +49,13 @@ void run_sb(const timer_call* c, const void* a, const void* b, void* out) {
 
 // ---- CBLAS with 64-bit integers ---------------------------------------------------------------------------------------
 
-enum { kRowMajor = 101, kNo = 111, kTrans = 112 };
+enum { kRowMajor = 101, kPlain = 111, kTrans = 112 };
 
 #define DEFINE_BLAS(prefix, T)                                                                                        \
   typedef void prefix##gemm(int, int, int, int64_t, int64_t, int64_t, T, const void*, int64_t, const void*, int64_t, \
                             T, void*, int64_t);                                                                       \
   void run_##prefix##gemm(const timer_call* c, const void* a, const void* b, void* out) {                             \
-    ((prefix##gemm*)c->function)(kRowMajor, c->transpose_a ? kTrans : kNo, c->transpose_b ? kTrans : kNo, c->m, c->n, \
+    ((prefix##gemm*)c->function)(kRowMajor, c->transpose_a ? kTrans : kPlain, c->transpose_b ? kTrans : kPlain, c->m, c->n, \
                                  c->k, 1, a, c->lda, b, c->ldb, 0, out, c->ldout);                                    \
   }                                                                                                                   \
   /* A batch by one call a product, for a library that has no batched call. */                                        \
@@ -68,13 +68,13 @@ enum { kRowMajor = 101, kNo = 111, kTrans = 112 };
                             int64_t);                                                                                 \
   void run_##prefix##gemv(const timer_call* c, const void* a, const void* b, void* out) {                             \
     int64_t rows = c->transpose_b ? c->n : c->k, columns = c->transpose_b ? c->k : c->n;                              \
-    ((prefix##gemv*)c->function)(kRowMajor, c->transpose_b ? kNo : kTrans, rows, columns, 1, b, c->ldb, a, 1, 0, out, \
+    ((prefix##gemv*)c->function)(kRowMajor, c->transpose_b ? kPlain : kTrans, rows, columns, 1, b, c->ldb, a, 1, 0, out, \
                                  1);                                                                                  \
   }                                                                                                                   \
   typedef void prefix##gemm_batch(int, int, int, int64_t, int64_t, int64_t, T, const void*, int64_t, int64_t,         \
                                   const void*, int64_t, int64_t, T, void*, int64_t, int64_t, int64_t);                \
   void run_##prefix##gemm_batch(const timer_call* c, const void* a, const void* b, void* out) {                       \
-    ((prefix##gemm_batch*)c->function)(kRowMajor, c->transpose_a ? kTrans : kNo, c->transpose_b ? kTrans : kNo, c->m, \
+    ((prefix##gemm_batch*)c->function)(kRowMajor, c->transpose_a ? kTrans : kPlain, c->transpose_b ? kTrans : kPlain, c->m, \
                                        c->n, c->k, 1, a, c->lda, c->batch_a, b, c->ldb, c->batch_b, 0, out, c->ldout, \
                                        c->batch_out, c->batch);                                                       \
   }                                                                                                                   \
@@ -83,7 +83,7 @@ enum { kRowMajor = 101, kNo = 111, kTrans = 112 };
                                     int64_t, T, void*, int64_t);                                                      \
   void run_##prefix##gemm_compute(const timer_call* c, const void* a, const void* b, void* out) {                     \
     enum { kPacked = 151 };                                                                                           \
-    ((prefix##gemm_compute*)c->function)(kRowMajor, c->transpose_a ? kTrans : kNo, kPacked, c->m, c->n, c->k, a,      \
+    ((prefix##gemm_compute*)c->function)(kRowMajor, c->transpose_a ? kTrans : kPlain, kPacked, c->m, c->n, c->k, a,      \
                                          c->lda, b, c->ldb, 0, out, c->ldout);                                        \
   }
 

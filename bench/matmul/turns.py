@@ -14,11 +14,11 @@ from bench.matmul.tables import SETTINGS, Series
 ROOT = Path(__file__).parents[2]
 
 TURN = 0.004
-"""Seconds that a turn lasts unless one call lasts longer: long against the clock and the first, cold call, short against
-the time for which a neighbour on the machine stays busy, so that a disturbance hits all competitors alike."""
+"""Seconds that a turn lasts unless one call lasts longer: long against the clock, short against the time for which a
+neighbour on the machine stays busy, so that a disturbance hits all competitors alike."""
 
 PAUSE = 0.003
-"""Seconds between turns of more than one thread, in which the pools that have just worked stop spinning (see ENVIRONMENT)
+"""Seconds between turns of more than one thread: the pool that has just worked stops spinning (see ENVIRONMENT)
 instead of taking the second CPU from the next competitor."""
 
 ENVIRONMENT = {"KMP_BLOCKTIME": "1", "GOMP_SPINCOUNT": "100000", "OPENBLAS_THREAD_TIMEOUT": "20"}
@@ -64,9 +64,7 @@ class Child:
         return answer["ok"]
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        self._process.communicate()  # closes its input, at which it ends
 
 
 class Children:

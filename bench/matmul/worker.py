@@ -1,9 +1,10 @@
 """A child process: its settings come with its environment, its orders as lines of JSON on standard input.
 
-{"prepare": case, "copies": int, "competitors": [names]}  ->  {name: {"via": [...], "us": of a call, roughly, "bits": hex or null}}
-{"turn": name, "times": int}                               ->  seconds of each call
-{"about": true}                                            ->  versions, and what was loaded
-{"machine": threads}                                       ->  the roofline's peaks
+{"prepare": case, "copies": int, "competitors": [names]}
+    -> {name: {"via": [...], "us": of a call, roughly, "bits": hex or null}}
+{"turn": name, "times": int} -> seconds of a call
+{"about": true} -> versions, and what was loaded
+{"machine": isa, "threads": int} -> the roofline's peaks
 """
 
 import hashlib
@@ -53,7 +54,7 @@ class Worker:
         return about
 
     def turn(self, name: str, times: int) -> float:
-        """Seconds of a call, by the fastest way; the first of several calls, which finds cold caches, is not counted."""
+        """Seconds of a call, by the fastest way; the first of several, which finds cold caches, is not counted."""
         best = float("inf")
         for call in self.calls[name]:
             if times > 1:

@@ -14,7 +14,8 @@ from samebits.native._library import library
 
 CASES = (
     Case(1, 5, 3, "NK"),
-    Case(2, 17, 33, "KN", reach="L3"),
+    Case(2, 17, 33, "KN"),
+    Case(2, 256, 300, "KN", reach="L3"),
     Case(3, 4, 300, "TN", dtype="float64"),
     Case(2, 3, 4, batch=3, shared=True),
 )

@@ -9,6 +9,8 @@ cores; --quick takes a part of every table in two.
 import argparse
 import json
 import time
+from collections.abc import Iterable
+from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -21,21 +23,22 @@ from bench.matmul.turns import Children
 RESULTS = Path(__file__).parents[1] / "results"
 
 
-def measure(table: Table, threads: tuple[int, ...], seconds: float, quick: bool = False) -> dict[str, Any]:
-    """The table as its JSON file has it; seconds: for the rounds of one case."""
+def measure(table: Table, pools: Iterable[Children], seconds: float, quick: bool = False) -> dict[str, Any]:
+    """The table as its JSON file has it, for each pool's thread count; seconds: for the rounds of one case."""
     rows: list[dict] = []
     machine: dict[str, Any] = {"cpu": cpu(), "caches": caches(), "date": date.today().isoformat(), "quick": quick}
     peaks: dict[int, dict[str, float]] = {}
-    for count in threads:
-        with Children(count) as children:
-            isa = children[table.series[0].setting].ask(about=True)["isa"]
-            peaks[count] = children[table.series[0].setting].ask(machine=isa, threads=count)
-            for case in table.quick if quick else table.cases:
-                copies, level = case.copies(caches()), case.level(caches())
-                measured = children.measure(case, copies, table.series, seconds)
-                rows.append(summary.row(table, case, level, count, measured, peaks[count]))
-                print(_line(table, rows[-1]), flush=True)
-            machine["processes"] = {**machine.get("processes", {}), str(count): children.about()}
+    for children in pools:
+        count, ours = children.threads, children[table.series[0].setting]
+        peaks[count] = ours.ask(machine=ours.ask(about=True)["isa"], threads=count)
+        for case in table.quick if quick else table.cases:
+            copies, level = case.copies(caches()), case.level(caches())
+            measured = children.measure(case, copies, table.series, seconds)
+            rows.append(summary.row(table, case, level, count, measured, peaks[count]))
+            print(_line(rows[-1]), flush=True)
+        settings = dict.fromkeys(s.setting for s in table.series)
+        about = {setting: children[setting].ask(about=True) for setting in settings}
+        machine["processes"] = {**machine.get("processes", {}), str(count): about}
     return {
         "table": table.key, "title": table.title, "machine": machine,
         "peaks": {str(count): {name: float(f"{p:.4g}") for name, p in peak.items()} for count, peak in peaks.items()},
@@ -43,7 +46,7 @@ def measure(table: Table, threads: tuple[int, ...], seconds: float, quick: bool 
     }  # fmt: skip
 
 
-def _line(table: Table, row: dict) -> str:
+def _line(row: dict) -> str:
     ours = next(iter(row["series"]))
     ratios = " ".join(f"{peer} {r['median']:5.2f}" for peer, r in row["ratios"].get(ours, {}).items() if peer != "best")
     rest = "".join(
@@ -66,19 +69,20 @@ def main() -> None:
     parser.add_argument("--render", action="store_true", help="measure nothing: pictures and page from the JSON files")
     options = parser.parse_args()
     seconds = options.seconds or (0.2 if options.quick else 1.0)
+    if not options.page.is_file():
+        parser.error(f"{options.page} is not a file; it has to hold the markers that the tables go between")
     options.results.mkdir(parents=True, exist_ok=True)
     for key in options.tables.split(","):
         if key not in TABLES:
             parser.error(f"no table is named {key!r}; there are {', '.join(TABLES)}")
-    for key in () if options.render else options.tables.split(","):
-        table, start = TABLES[key], time.monotonic()
-        threads = tuple(int(t) for t in options.threads.split(",") if int(t) in table.threads)
-        if not threads:
-            continue
-        print(f"== {table.title}", flush=True)
-        found = measure(table, threads, seconds, options.quick)
-        (options.results / f"matmul-{key}.json").write_text(json.dumps(found, indent=1) + "\n")
-        print(f"   {time.monotonic() - start:.0f} s", flush=True)
+    with ExitStack() as stack:
+        pools = [stack.enter_context(Children(int(threads))) for threads in options.threads.split(",")]
+        for key in () if options.render else options.tables.split(","):
+            table, start = TABLES[key], time.monotonic()
+            print(f"== {table.title}", flush=True)
+            found = measure(table, [pool for pool in pools if pool.threads in table.threads], seconds, options.quick)
+            (options.results / f"matmul-{key}.json").write_text(json.dumps(found, indent=1) + "\n")
+            print(f"   {time.monotonic() - start:.0f} s", flush=True)
 
     tables = page.load(options.results)
     page.write(options.page, options.results, tables)

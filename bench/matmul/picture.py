@@ -31,25 +31,28 @@ def ratios(found: dict[str, Any], path: Path) -> None:
     """Median ratios of every row, a panel for each thread count; regimes are divided by lines."""
     pyplot = _pyplot()
     counts = sorted({r["threads"] for r in found["rows"]})
-    pairs = list(
-        dict.fromkeys((o, p) for r in found["rows"] for o, ps in r["ratios"].items() for p in ps if p != "best")
-    )
+    against = [(ours, peer) for r in found["rows"] for ours, peers in r["ratios"].items() for peer in peers]
+    pairs = [pair for pair in dict.fromkeys(against) if pair[1] != "best"]
+    peers = list(dict.fromkeys(peer for _, peer in pairs))
     most = max(sum(r["threads"] == c for r in found["rows"]) for c in counts)
     figure, axes = pyplot.subplots(
-        len(counts), 1, figsize=(3 + 0.13 * most, 3.2 * len(counts)), squeeze=False, sharex=True, layout="constrained"
+        len(counts), 1, figsize=(5 + 0.15 * most, 3.2 * len(counts)), squeeze=False, sharex=True, layout="constrained"
     )
     for axis, threads in zip(axes[:, 0], counts, strict=True):
         rows = sorted((r for r in found["rows"] if r["threads"] == threads), key=lambda r: r["regime"])
-        for i, (ours, peer) in enumerate(pairs):
+        for ours, peer in pairs:
             points = [(x, r["ratios"].get(ours, {}).get(peer)) for x, r in enumerate(rows)]
             seen = [(x, p["median"]) for x, p in points if p]
             if seen:
-                style = {"marker": MARKERS[i % 8], "color": COLOURS[i % 8], "linestyle": "", "markersize": 3}
+                i = peers.index(peer) % 8  # the peer chooses colour and shape; hollow against the packed of ours
+                style = {"marker": MARKERS[i], "color": COLOURS[i], "linestyle": "", "markersize": 3.5}
+                style["fillstyle"] = "full" if ours == pairs[0][0] else "none"
                 axis.plot(*zip(*seen, strict=True), label=f"{peer} / {ours}", **style)
         starts = [x for x, r in enumerate(rows) if x == 0 or rows[x - 1]["regime"] != r["regime"]]
         for x in starts:
             axis.axvline(x - 0.5, color="0.6", linewidth=0.7)
-            axis.text(x - 0.3, 1.01, rows[x]["regime"], transform=axis.get_xaxis_transform(), va="bottom", fontsize=7)
+            place = {"transform": axis.get_xaxis_transform(), "rotation": 20, "va": "bottom", "fontsize": 6}
+            axis.text(x - 0.3, 1.01, rows[x]["regime"], **place)
         axis.axhline(1, color="0.2", linewidth=0.8)
         axis.set_yscale("log", base=2)
         axis.yaxis.set_major_formatter("{x:g}")

@@ -86,10 +86,6 @@ class Children:
             self._children[setting] = Child(setting, self.threads)
         return self._children[setting]
 
-    def about(self) -> dict[str, Any]:
-        """What each setting's process says of itself."""
-        return {setting: child.ask(about=True) for setting, child in self._children.items()}
-
     def measure(self, case: Case, copies: int, series: tuple[Series, ...], seconds: float) -> dict[str, dict[str, Any]]:
         """For each series that is installed: via, and its times in microseconds, one a round.
 

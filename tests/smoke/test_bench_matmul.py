@@ -10,6 +10,7 @@ from bench.matmul import __main__ as driver, page, picture
 from bench.matmul.case import Case
 from bench.matmul.operands import Operands
 from bench.matmul.tables import TABLES, Series, Target
+from bench.matmul.turns import Children
 from samebits.native._library import library
 
 CASES = (
@@ -29,7 +30,8 @@ def found() -> dict:
     table = dataclasses.replace(
         TABLES["tiny"], cases=CASES, series=series, targets=(Target("samebits", "best", each=1e-9, mean=1e-9),)
     )
-    return json.loads(json.dumps(driver.measure(table, (1,), seconds=0.01)))
+    with Children(threads=1) as children:
+        return json.loads(json.dumps(driver.measure(table, [children], seconds=0.01)))
 
 
 def test_rows(found: dict):

@@ -33,7 +33,9 @@ class PythonCall:
     @property
     def measurable(self) -> bool:
         """Whether the product is at least half of the call; otherwise the difference would be noise."""
-        gross = min(_loop(self._function, self._ring[:1] * 20) / 20 for _ in range(5))
+        if _loop(self._function, self._ring[:1]) > 1e-3:
+            return True
+        gross = min(_loop(self._function, self._ring[:1] * 5) / 5 for _ in range(5))
         self.seconds(1)
         return gross > 2 * self._idle
 

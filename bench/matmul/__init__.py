@@ -1,11 +1,11 @@
 """Matrix products against MKL, OpenBLAS, XLA CPU and torch: `python -m bench.matmul`, results in bench/matmul.md.
 
-cases.py      the tables: which products, against whom, with which targets
-__main__.py   the driver: child processes, turns, files
-worker.py     a child process with its settings fixed at start, which times what the driver asks for
-operands.py   data of a case, and the copies of the right operand
-native.py     timer.c compiled and wrapped: calls through the C ABI
-ours.py, blas.py, frameworks.py    the competitors
-roofline.py   what the machine allows
-summary.py, page.py, picture.py    from times to ratios, from ratios to files
+case.py, tables.py       one product; the tables: which products, against whom, with which targets
+__main__.py, turns.py    the driver: child processes with their settings, which take turns
+worker.py                the child: times what the driver asks for
+operands.py              the data of a case, the copies of its right operand, and the truth
+native.py, timer.c       calls through the C ABI
+competitors.py           everybody by name: ours.py, blas.py (MKL, OpenBLAS), frameworks.py (torch, XLA)
+roofline.py, machine.py  what the machine allows
+summary.py               from times to ratios; page.py and picture.py: from ratios to files
 """

@@ -10,12 +10,13 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test lint bench wheel format clean
+.PHONY: help build demo test lint bench bench-matmul wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
 	@echo "make build    set up .venv with the package (editable) and its native libraries"
 	@echo "make bench    stock against invariant; rewrites bench/results and the table in bench/README.md"
+	@echo "make bench-matmul  matrix products against MKL, OpenBLAS, torch, XLA; rewrites bench/matmul.md and its results"
 	@echo "make wheel    dist/samebits-*.whl"
 	@echo "make format   rewrite Python and C++ in the project's style"
 
@@ -38,6 +39,9 @@ lint: .venv/installed-strictly
 bench: $(INSTALLED)
 	$(BIN)/python bench/programs.py
 
+bench-matmul: .venv/peers
+	$(BIN)/python -m bench.matmul
+
 wheel: $(INSTALLED)
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
 
@@ -55,6 +59,12 @@ clean:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > .venv/build-requirements
 	$(BIN)/pip install --quiet cmake ninja -r .venv/build-requirements
+	touch $@
+
+# The extra 'bench', without building the package again; torch without its gigabytes for GPUs.
+.venv/peers: $(INSTALLED)
+	$(BIN)/python -c 'import tomllib; print(*(r for r in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"] if "samebits" not in r), sep="\n")' > .venv/bench-requirements
+	$(BIN)/pip install --quiet --extra-index-url https://download.pytorch.org/whl/cpu -r .venv/bench-requirements
 	touch $@
 
 INSTALL = $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' --config-settings=cmake.define.SAMEBITS_WERROR

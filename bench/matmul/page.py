@@ -1,0 +1,173 @@
+"""bench/matmul.md: the tables, between its markers, from the JSON files of the results."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from bench.matmul.summary import geometric_mean
+from bench.matmul.tables import TABLES
+
+BEGIN, END = "<!-- matmul: begin -->", "<!-- matmul: end -->"
+
+
+def load(results: Path) -> dict[str, dict[str, Any]]:
+    """The tables measured so far, in the order of tables.py."""
+    paths = {key: results / f"matmul-{key}.json" for key in TABLES}
+    return {key: json.loads(path.read_text()) for key, path in paths.items() if path.exists()}
+
+
+def write(page: Path, results: Path, tables: dict[str, dict[str, Any]]) -> None:
+    """Replaces what stands between the markers. Raises ValueError if the page lacks them."""
+    before, begin, rest = page.read_text().partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"{page} has no {BEGIN} followed by {END}; put both lines where the tables belong")
+    folder = results.name if results.parent == page.parent else str(results)
+    body = "\n\n".join(
+        [_machine(tables), *(_table(found, folder) for found in tables.values()), _roofline(tables, folder)]
+    )
+    page.write_text(f"{before}{BEGIN}\n{body}\n{END}{after}")
+
+
+def _markdown(head: list[str], rows: Iterable[list[str]]) -> str:
+    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _figure(x: float) -> str:
+    return f"{x:,.0f}" if x >= 1000 else f"{x:.4g}"
+
+
+def _machine(tables: dict[str, dict[str, Any]]) -> str:
+    machine = next(iter(tables.values()))["machine"]
+    about: dict[str, dict[str, Any]] = {}
+    for found in tables.values():
+        for setting, process in found["machine"]["processes"].get("1", {}).items():
+            about.setdefault(setting, process)
+    main = next(iter(about.values()))
+    sizes = ", ".join(f"{name} {size // 1024:,} KiB" for name, size in machine["caches"].items())
+    kernels = [
+        [f"`{setting or 'default'}`", ", ".join(x.partition(".so")[0] for x in p["mkl_kernels"]), hex(p["mkl_cbwr"])]
+        for setting, p in about.items()
+        if "mkl_kernels" in p
+    ]
+    quick = sorted(key for key, found in tables.items() if found["machine"]["quick"])
+    return "\n\n".join(
+        filter(None, [
+            f"{machine['cpu']}, {sizes}; samebits {main['samebits']} ({main['isa']}), "
+            f"{main.get('mkl_version', 'no MKL')}, {main.get('openblas', 'no OpenBLAS')}, torch {main['torch']}, "
+                f"jaxlib {main['jaxlib']}; {machine['date']}.",
+            f"Measured with --quick: {', '.join(quick)}." if quick else "",
+            _markdown(["setting", "MKL's kernels in memory", "mkl_cbwr_get"], kernels) if kernels else "",
+        ])
+    )  # fmt: skip
+
+
+def _table(found: dict[str, Any], folder: str) -> str:
+    table = TABLES[found["table"]]
+    parts = [f"## {table.title}", table.text, f"![{table.title}]({folder}/matmul-{table.key}.svg)"]
+    parts += [_regimes(found), _targets(found), _rows(found)]
+    return "\n\n".join(parts)
+
+
+def _regimes(found: dict[str, Any]) -> str:
+    peers = list(dict.fromkeys(r["peer"] for r in found["regimes"] if r["peer"] != "best"))
+    peers += ["best"] if any(r["peer"] == "best" for r in found["regimes"]) else []
+    lines: dict[tuple[str, str, str], dict[str, dict]] = {}
+    for r in found["regimes"]:
+        lines.setdefault((str(r["threads"]), r["regime"], r["ours"]), {})[r["peer"]] = r
+    rows = []
+    for (threads, regime, ours), cells in lines.items():
+        ratios = [f"{cells[p]['median']:.2f} / {cells[p]['minimum']:.2f}" if p in cells else "" for p in peers]
+        rows.append([regime, threads, ours, str(max(c["rows"] for c in cells.values())), *ratios])
+    names = ["fastest peer" if p == "best" else p for p in peers]
+    return _markdown(["regime", "threads", "ours", "rows", *names], rows)
+
+
+def _targets(found: dict[str, Any]) -> str:
+    lines = []
+    for v in found["targets"]:
+        where = f"{v['threads']} thread{'s' if v['threads'] > 1 else ''}{', ' + v['regime'] if v['regime'] else ''}"
+        peer = "the fastest peer" if v["peer"] == "best" else v["peer"]
+        mean = f"mean {v['mean']:.2f} (aim {v['aim_mean']})" if v["aim_mean"] else f"mean {v['mean']:.2f}"
+        below = "; ".join(f"{name}: {ratio:.2f}" for name, ratio in list(v["below"].items())[:8])
+        more = f"; and {len(v['below']) - 8} more" if len(v["below"]) > 8 else ""
+        loses = f"{len(v['below'])} of {v['rows']} rows below {v['aim_each']}" + (f" ({below}{more})" if below else "")
+        lines.append(f"- {'met' if v['met'] else '**missed**'}: {where}, {v['ours']} against {peer}: {mean}; {loses}.")
+    return "\n".join(lines)
+
+
+def _rows(found: dict[str, Any]) -> str:
+    ours = next(iter(found["rows"][0]["series"])) if found["rows"] else ""
+    peers = [name for name in dict.fromkeys(n for r in found["rows"] for n in r["series"]) if name != ours]
+    rows = []
+    for r in found["rows"]:
+        ratios = r["ratios"].get(ours, {})
+        reached = f"{100 * r['bound_us'] / r['series'][ours]['minimum_us']:.0f}" if "bound_us" in r else ""
+        cells = [f"{ratios[p]['median']:.2f} / {ratios[p]['minimum']:.2f}" if p in ratios else "" for p in peers]
+        us, median = r["series"][ours]["minimum_us"], r["series"][ours]["median_us"]
+        rates = [_figure(us), _figure(median), f"{r['gflops']:.4g}", f"{r['gbytes']:.4g}", reached]
+        rows.append([r["name"], str(r["threads"]), r["level"], *rates, *cells])
+    head = ["M x K x N", "threads", "from", "min, us", "median, us", "GFLOP/s", "GB/s", "% of bound", *peers]
+    return f"<details><summary>All rows of {ours}</summary>\n\n{_markdown(head, rows)}\n\n</details>"
+
+
+def _roofline(tables: dict[str, dict[str, Any]], folder: str) -> str:
+    """The machine's peaks, and the part of the bound that each regime reaches."""
+    peaks: dict[tuple[str, str], dict[str, float]] = {}
+    groups: dict[tuple[str, str, int, str], list[tuple[float, float, float]]] = {}
+    for key, found in tables.items():
+        isa = next(iter(found["machine"]["processes"].values()))[TABLES[key].series[0].setting]["isa"]
+        for threads, rates in found["peaks"].items():
+            kept = peaks.setdefault((isa, threads), {})
+            kept |= {name: max(rate, kept.get(name, 0.0)) for name, rate in rates.items()}
+        for r in found["rows"]:
+            if "bound_us" not in r:
+                continue
+            ours = next(iter(r["series"]))
+            peers = [s["minimum_us"] for name, s in r["series"].items() if not name.startswith("samebits")]
+            us = r["series"][ours]["minimum_us"]
+            transposing = max(r["bound_us"], r.get("transpose_us", 0.0)) / us
+            best = r["bound_us"] / min(peers) if peers else float("nan")
+            group = groups.setdefault((TABLES[key].title, r["regime"], r["threads"], r["bound_by"]), [])
+            group.append((r["bound_us"] / us, best, transposing))
+    if not groups:
+        return ""
+    columns = ["float32", "float64", "transpose", "L1", "L2", "L3", "memory"]
+    head = [
+        "ISA, threads",
+        "f32 GFLOP/s",
+        "f64 GFLOP/s",
+        "transpose GB/s",
+        "L1 GB/s",
+        "L2 GB/s",
+        "L3 GB/s",
+        "memory GB/s",
+    ]
+    machine = [
+        [f"{isa}, {threads}", *(f"{rates[c] / 1e9:.1f}" for c in columns)]
+        for (isa, threads), rates in peaks.items()
+        if rates
+    ]
+    rows = [
+        [
+            f"{title}: {regime}",
+            str(threads),
+            by,
+            str(len(parts)),
+            *(f"{100 * geometric_mean(p):.0f}" for p in zip(*parts, strict=True)),
+        ]
+        for (title, regime, threads, by), parts in groups.items()
+    ]
+    return "\n\n".join([
+        "## How far the limit is",
+        "What this machine was seen to do at best: multiply-adds in registers, transposes in registers, plain reads. "
+        "A row's bound is the larger of its multiply-adds at the peak rate and its bytes, each moved once, at the rate "
+        "of the innermost level that holds them all.",
+        _markdown(head, machine),
+        f"![roofline]({folder}/matmul-roofline.svg)",
+        "Part of the bound that is reached, in percent, geometric means over the rows of a regime. The last column "
+            "takes into the bound that weights kept as [N,K] go through the registers' transpose once.",
+        _markdown(["regime", "threads", "bound by", "rows", "ours", "fastest peer", "ours, transposing"], rows),
+    ])  # fmt: skip

@@ -31,6 +31,17 @@ constexpr int64_t kNear = 1 << 20, kLongRow = 1 << 10;
 // Vectors of columns from which on bfloat16 is always read row by row, since that way widens two at a time.
 constexpr int64_t kPairedVectors = 4;
 
+// Tiles that read a panel of b where it is although its vectors cross cache lines, which the copy would not:
+// each such load counts twice.
+constexpr int64_t kSplitTiles = 3;
+
+// Rows of a tile from which on one panel with a vector more is better than two panels.
+constexpr int64_t kLowTile = 6;
+
+// Vectors of columns, and terms of a row, up to which rows of a that lie apart are read where they are:
+// packing them takes as long as one or two vectors of columns, and short rows stay in L1 wherever they lie.
+constexpr int64_t kFewVectors = 8, kShortRow = 512;
+
 // Scratch that a thread keeps from one product to the next; what needed more gives it back.
 constexpr int64_t kKept = int64_t{1} << 25;
 
@@ -133,6 +144,7 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   for (int v = 1; v <= kDotVectors && v <= vectors_; ++v) {
     if (kernels.rows[v - 1] >= std::min(p_.rows, full)) widest_ = v;
   }
+  if (vectors_ == widest_ + 1 && kernels.rows[widest_] >= kLowTile) ++widest_;
   panel_vectors_ = panels ? panels->vectors : next_panel(vectors_);
   max_rows_ = kernels.rows[panel_vectors_ - 1];
   const bool one_panel = panel_vectors_ == vectors_, one_tile = p_.rows <= max_rows_;
@@ -144,13 +156,16 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   } else if (narrow_) {
     pack_b_ = p_.b_col != 1 || p_.rows > std::min<int64_t>(max_rows_, kDotNarrowRows);
   } else {
-    pack_b_ = p_.b_col != 1 || (p_.rows > kernels.direct_rows && !one_panel);
+    const bool split = p_.b_k * item_ % (lanes_ * item_) != 0;  // most vectors of b cross a cache line
+    pack_b_ =
+        p_.b_col != 1 || (p_.rows > (split ? kSplitTiles * max_rows_ : kernels.direct_rows) && !one_panel);
   }
   copy_b_ = pack_b_ && !panels && !narrow_ && p_.b_col == 1;
-  // Rows of a that are neighbours (or one row) are broadcast from where they are; others only if one panel
-  // reads them. Tiles of packed or narrow panels exist for neighbours only.
+  // Rows of a that are neighbours (or one row) are broadcast from where they are; others only if few panels
+  // read them. Tiles of packed or narrow panels exist for neighbours only.
   const bool apart = p_.rows > 1 && p_.a_row != 1;
-  pack_a_ = narrow_ || (apart && (!one_panel || panels)) || (p_.rows > kRowBlock && !one_panel);
+  pack_a_ = narrow_ || (apart && (panels || vectors_ > kFewVectors || (!one_panel && p_.k > kShortRow))) ||
+            (p_.rows > kRowBlock && !one_panel);
 
   // One tile reads b once: k runs to its end unless the panel goes through a buffer, one chunk at a time.
   if (!one_tile || pack_b_) split_ = one_tile ? 0 : kBlockLevels;

@@ -64,6 +64,13 @@ SB_INLINE void store(double* p, f64v v, Mask64 m) {
   if (m.n & 1) _mm_store_sd(p, h);
 }
 
+// x + (+0), and nan for any NaN.
+template <class V>
+SB_INLINE V finish(V x, V nan) {
+  x = x + V{};
+  return x == x ? x : nan;
+}
+
 // even[0], odd[0], even[1], odd[1], ...: the first half in lo, the second in hi.
 SB_INLINE void interleave(f32v even, f32v odd, f32v* lo, f32v* hi) {
   const __m256 a = _mm256_unpacklo_ps(even, odd), b = _mm256_unpackhi_ps(even, odd);

@@ -34,6 +34,16 @@ SB_INLINE f64v load(const double* p, __mmask8 m) { return _mm512_maskz_loadu_pd(
 SB_INLINE void store(float* p, f32v v, __mmask16 m) { _mm512_mask_storeu_ps(p, m, v); }
 SB_INLINE void store(double* p, f64v v, __mmask8 m) { _mm512_mask_storeu_pd(p, m, v); }
 
+// x + (+0), and nan for any NaN: one instruction, whose table says what becomes of a value by its class (4
+// bits each from the lowest: quiet NaN, signalling NaN, zero, one, -inf, inf, negative, positive; 0: nan, 1:
+// x, 8: +0).
+SB_INLINE f32v finish(f32v x, f32v nan) {
+  return _mm512_fixupimm_ps(nan, x, _mm512_set1_epi32(0x11111800), 0);
+}
+SB_INLINE f64v finish(f64v x, f64v nan) {
+  return _mm512_fixupimm_pd(nan, x, _mm512_set1_epi64(0x11111800), 0);
+}
+
 // even[0], odd[0], even[1], odd[1], ...: the first half in lo, the second in hi.
 SB_INLINE void interleave(f32v even, f32v odd, f32v* lo, f32v* hi) {
   const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);

@@ -38,6 +38,13 @@ SB_INLINE void transpose(V (&r)[n]) {
   }
 }
 
+// x + (+0), and nan for any NaN.
+template <class V>
+SB_INLINE V finish(V x, V nan) {
+  x = x + V{};
+  return x == x ? x : nan;
+}
+
 // even[0], odd[0], even[1], odd[1], ...: the first half in lo, the second in hi.
 SB_INLINE void interleave(f32v even, f32v odd, f32v* lo, f32v* hi) {
   *lo = __builtin_shufflevector(even, odd, 0, 4, 1, 5);

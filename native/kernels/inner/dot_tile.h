@@ -11,23 +11,9 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-template <class T>
-SB_INLINE vec<T> canonical_nan();
-template <>
-SB_INLINE vec<float> canonical_nan<float>() {
-  return bits_as<f32v>(splat<i32v>(0x7fc00000));
-}
-template <>
-SB_INLINE vec<double> canonical_nan<double>() {
-  return bits_as<f64v>(splat<i64v>(INT64_C(0x7ff8000000000000)));
-}
-
 // +0 is added, so that a result is never -0; any NaN becomes the canonical one.
-template <class T>
-SB_INLINE vec<T> finished(vec<T> x) {
-  x = x + vec<T>{};
-  return x == x ? x : canonical_nan<T>();
-}
+SB_INLINE f32v finished(f32v x) { return finish(x, bits_as<f32v>(splat<i32v>(0x7fc00000))); }
+SB_INLINE f64v finished(f64v x) { return finish(x, bits_as<f64v>(splat<i64v>(INT64_C(0x7ff8000000000000)))); }
 
 // The tree over chunks is a binary counter. Before chunk c joins, level l of the tree holds a waiting sum
 // exactly if bit l of c is set. The chunk's sum takes in the waiting ones from level 0 up to the first gap,
@@ -65,8 +51,8 @@ SB_INLINE void store_finished(T* out, int64_t out_row, mask<T> tail, const vec<T
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 16
-    for (int v = 0; v + 1 < NV; ++v) store(out + r * out_row + v * kLanes<T>, finished<T>(sum[r][v]));
-    store(out + r * out_row + (NV - 1) * kLanes<T>, finished<T>(sum[r][NV - 1]), tail);
+    for (int v = 0; v + 1 < NV; ++v) store(out + r * out_row + v * kLanes<T>, finished(sum[r][v]));
+    store(out + r * out_row + (NV - 1) * kLanes<T>, finished(sum[r][NV - 1]), tail);
   }
 }
 

@@ -4,6 +4,11 @@ from samebits.native._apply import apply as apply, names as names
 from samebits.native._cumulative import cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum
 from samebits.native._dot import matmul as matmul
 from samebits.native._library import library as _library
+from samebits.native._partials import (
+    Partial as Partial,
+    join_partials as join_partials,
+    matmul_partials as matmul_partials,
+)
 from samebits.native._reduce import (
     accumulate as accumulate,
     all as all,

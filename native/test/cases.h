@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
@@ -62,16 +64,45 @@ inline int64_t item(int64_t dtype) {
   }
 }
 
-// Elements at some alignment, with nothing behind the last one: a sanitizer sees every byte too far.
+// Elements with nothing behind the last one: either on the heap, at some alignment, where a sanitizer sees
+// every byte too far that its compiler has instrumented, or before a page that nobody may touch, which also
+// ends a masked instruction of an intrinsic.
 class Array {
  public:
-  Array(Random& random, int64_t dtype, int64_t count)
-      : item_(item(dtype)), shift_(random.one_in(2) ? 0 : random.below(64 / item_) * item_) {
-    bytes_.resize(static_cast<size_t>(shift_ + count * item_));
+  Array(Random& random, int64_t dtype, int64_t count) : item_(item(dtype)), bytes_(size_t(count * item_)) {
+    if (random.one_in(2)) {
+      const size_t page = static_cast<size_t>(getpagesize()), used = (bytes_ + page - 1) / page * page;
+      mapped_ = used + page;
+      memory_ = static_cast<char*>(
+          mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      EXPECT(memory_ != MAP_FAILED && mprotect(memory_ + used, page, PROT_NONE) == 0, random);
+      first_ = memory_ + used - bytes_;
+    } else {
+      const int64_t shift = random.below(64 / item_) * item_;
+      memory_ = static_cast<char*>(malloc(bytes_ + static_cast<size_t>(shift)));
+      first_ = memory_ + shift;
+    }
     for (int64_t i = 0; i < count; ++i) write(random, dtype, i);
   }
-  void* at(int64_t element) { return bytes_.data() + shift_ + element * item_; }
-  bool operator==(const Array& other) const { return bytes_ == other.bytes_; }
+  Array(const Array& other)
+      : item_(other.item_),
+        bytes_(other.bytes_),
+        memory_(static_cast<char*>(malloc(bytes_))),
+        first_(memory_) {
+    memcpy(memory_, other.first_, bytes_);
+  }
+  Array& operator=(const Array&) = delete;
+  ~Array() {
+    if (mapped_) {
+      munmap(memory_, mapped_);
+    } else {
+      free(memory_);
+    }
+  }
+  void* at(int64_t element) { return first_ + element * item_; }
+  bool operator==(const Array& other) const {
+    return bytes_ == other.bytes_ && !memcmp(first_, other.first_, bytes_);
+  }
 
  private:
   // Floats of mixed size, one in 30 of them any word; small integers.
@@ -93,8 +124,9 @@ class Array {
       memcpy(at(i), &small, static_cast<size_t>(item_));
     }
   }
-  int64_t item_, shift_;
-  std::vector<char> bytes_;
+  int64_t item_;
+  size_t bytes_, mapped_ = 0;
+  char *memory_, *first_;
 };
 
 // Where the elements of a shape lie: axes in any order, with gaps, reversed, and (if allowed) repeated.

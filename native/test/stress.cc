@@ -1,5 +1,5 @@
-// The C ABI against its scalar twins, for a build with sanitizers: samebits_stress [seed] [rounds]; rounds 0: the one
-// case of that seed.
+// The C ABI against its scalar twins, for a build with sanitizers: samebits_stress [seed] [rounds]; rounds 0:
+// the one case of that seed.
 //
 // What the Python tests show about bits, this shows about memory, undefined behaviour and data races: every
 // kind of call, alone, from several host threads with and without an executor, in a forked child, and where
@@ -123,7 +123,7 @@ void partials(Random& random, Executor executor) {
     for (int32_t i = 0; i < count; ++i) {
       Array one(random, sum, size);
       memcpy(one.at(0), out.at(i * size), static_cast<size_t>(size * item(sum)));
-      values.push_back(std::move(one));
+      values.push_back(one);
     }
     ranges.insert(ranges.end(), own.begin(), own.end());
     start = stop;

@@ -10,10 +10,11 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test lint bench bench-matmul wheel format clean
+.PHONY: help build demo test sanitize lint bench bench-matmul wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
+	@echo "make sanitize the native code under address, undefined and thread sanitizers"
 	@echo "make build    set up .venv with the package (editable) and its native libraries"
 	@echo "make bench    stock against invariant; rewrites bench/results and the table in bench/README.md"
 	@echo "make bench-matmul  matrix products against MKL, OpenBLAS, torch, XLA; rewrites bench/matmul.md and its results"
@@ -27,6 +28,9 @@ demo: $(INSTALLED)
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2
+
+sanitize: .venv/tools
+	CMAKE=$(BIN)/cmake dev/sanitize.sh
 
 lint: .venv/installed-strictly
 	$(BIN)/ruff check --quiet

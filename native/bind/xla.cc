@@ -5,6 +5,7 @@
 // call's buffers on XLA's own threads. One target for every program keeps the number of calls
 // small (each costs about 0.2 us) and the program inside the executable: it can be exported.
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,15 @@ constexpr size_t kInlineBuffers = 64;
 ffi::ErrorOr<std::unique_ptr<Program>> instantiate(ffi::Span<const int64_t> words) {
   sb_program* made = sb_program_new(words.begin(), static_cast<int64_t>(words.size()));
   if (!made) return ffi::Unexpected(ffi::Error(ffi::ErrorCode::kInvalidArgument, sb_error()));
-  return std::make_unique<Program>(made, words);
+  std::unique_ptr<sb_program, void (*)(sb_program*)> owner(made, sb_program_free);
+  try {
+    auto program = std::make_unique<Program>(made, words);
+    owner.release();
+    return program;
+  } catch (const std::bad_alloc&) {
+    return ffi::Unexpected(
+        ffi::Error(ffi::ErrorCode::kResourceExhausted, "samebits_program: no memory for a program"));
+  }
 }
 
 // Only a module that somebody has changed by hand gets here.
@@ -49,7 +58,9 @@ ffi::Error execute(Program* program, ffi::ThreadPool pool, ffi::RemainingArgs ar
   std::unique_ptr<void*[]> many;
   void** buffers = few;
   if (count > kInlineBuffers) {
-    many.reset(new void*[count]);
+    many.reset(new (std::nothrow) void*[count]);
+    if (!many)
+      return ffi::Error(ffi::ErrorCode::kResourceExhausted, "samebits_program: no memory for buffers");
     buffers = many.get();
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -68,7 +79,11 @@ ffi::Error execute(Program* program, ffi::ThreadPool pool, ffi::RemainingArgs ar
   executor.host = &pool;
   executor.threads = static_cast<int32_t>(pool.num_threads());
   executor.submit = [](void* host, void (*task)(void*), void* arg) {
-    static_cast<ffi::ThreadPool*>(host)->Schedule([task, arg] { task(arg); });
+    try {
+      static_cast<ffi::ThreadPool*>(host)->Schedule([task, arg] { task(arg); });
+    } catch (const std::bad_alloc&) {  // no memory for another thread's task: this thread does it
+      task(arg);
+    }
   };
   if (sb_program_run(program->handle, buffers, &executor) != 0) {
     return ffi::Error(ffi::ErrorCode::kInternal, sb_error());

@@ -21,7 +21,12 @@ extern "C" int32_t sb_copy(const sb_copy_desc* desc, const void* in, void* out, 
   int64_t bytes = desc->item_size;
   for (int i = 0; i < rank; ++i) bytes *= axes[i].size;
   // Split the outermost axis that is long enough; rows of one tile stay together.
-  int64_t parts = rank && bytes >= 2 * kShare ? std::min<int64_t>(threads_of(executor), bytes / kShare) : 1;
+  int64_t parts = 1;
+  if (rank && bytes >= 2 * kShare) {
+    const int threads = threads_of(executor);
+    if (threads == 0) return -1;
+    parts = std::min<int64_t>(threads, bytes / kShare);
+  }
   if (parts > 1) {
     int widest = 0;
     while (widest + 1 < rank && axes[widest].size < parts) ++widest;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
+#include <vector>
 
 #include "frame/arena.h"
 #include "frame/error.h"
@@ -189,7 +191,9 @@ int run_map(const MapPlan& plan, const void* const* in, void* const* out, const 
   const int64_t total = plan.blocks > kShare * 64 ? kShare * 64 : block_cost * plan.blocks;
   int64_t parts = 1;
   if (plan.blocks > 1 && total >= 2 * kShare) {
-    parts = std::min({static_cast<int64_t>(threads_of(executor)), plan.blocks, total / kShare});
+    const int threads = threads_of(executor);
+    if (threads == 0) return -1;
+    parts = std::min({static_cast<int64_t>(threads), plan.blocks, total / kShare});
   }
   if (parts <= 1) {
     IeeeMode ieee;
@@ -212,9 +216,14 @@ int run_map(const MapPlan& plan, const void* const* in, void* const* out, const 
 
 extern "C" int32_t sb_map(const int64_t* words, int64_t count, const void* const* in, void* const* out,
                           const sb_executor* executor) {
-  sb::MapSpec spec;
-  sb::MapPlan plan;
-  std::vector<sb::Footprint> footprints;
-  if (sb::parse_map(words, count, &spec, &footprints) || sb::plan_map(spec, &plan)) return -1;
-  return sb::run_map(plan, in, out, executor);
+  try {
+    sb::MapSpec spec;
+    sb::MapPlan plan;
+    std::vector<sb::Footprint> footprints;
+    if (sb::parse_map(words, count, &spec, &footprints) || sb::plan_map(spec, &plan)) return -1;
+    return sb::run_map(plan, in, out, executor);
+  } catch (const std::bad_alloc&) {
+    return sb::fail("sb_map: no memory to plan a map of %lld words; free some",
+                    static_cast<long long>(count));
+  }
 }

@@ -10,10 +10,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
-#include <system_error>
 #include <thread>
 
 #include "frame/error.h"
@@ -81,7 +81,7 @@ class Pool {
     }
     try {
       for (; started_ < workers; ++started_) std::thread([this] { loop(); }).detach();
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {  // no thread, or no memory for it
     }
     return started_;
   }
@@ -125,6 +125,37 @@ Pool& pool() {
   return *p;
 }
 
+// Workers of the pool, up to so many: fewer, or none, where the system gives no more.
+int workers(int wanted) {
+  try {
+    return pool().ensure(wanted);
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
+// Asks for a helper; false where there is no memory to tell it of the job.
+bool invite(const std::shared_ptr<Job>& job, const sb_executor* executor) {
+  std::unique_ptr<std::shared_ptr<Job>> arg(new (std::nothrow) std::shared_ptr<Job>(job));
+  if (!arg) return false;
+  if (executor) {
+    executor->submit(executor->host, help, arg.release());
+    return true;
+  }
+  try {
+    pool().submit(arg.get());
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+  arg.release();
+  return true;
+}
+
+void run_alone(int64_t count, Task task, void* context) {
+  IeeeMode ieee;
+  for (int64_t i = 0; i < count; ++i) task(context, i);
+}
+
 int own_threads() {
   const char* wish = getenv("SAMEBITS_THREADS");
   if (wish && *wish) {
@@ -163,23 +194,18 @@ void parallel(const sb_executor* executor, int64_t count, Task task, void* conte
   if (count <= 0) return;
   int threads = inside_task ? 1 : threads_of(executor);
   if (threads > count) threads = static_cast<int>(count);
-  if (!executor && threads > 1) threads = std::min(threads, 1 + pool().ensure(threads - 1));
-  if (threads <= 1) {
-    IeeeMode ieee;
-    for (int64_t i = 0; i < count; ++i) task(context, i);
-    return;
+  if (!executor && threads > 1) threads = std::min(threads, 1 + workers(threads - 1));
+  if (threads <= 1) return run_alone(count, task, context);
+  std::shared_ptr<Job> job;
+  try {
+    job = std::make_shared<Job>();
+  } catch (const std::bad_alloc&) {
+    return run_alone(count, task, context);
   }
-  auto job = std::make_shared<Job>();
   job->task = task;
   job->context = context;
   job->count = count;
-  for (int t = 1; t < threads; ++t) {
-    void* arg = new std::shared_ptr<Job>(job);
-    if (executor) {
-      executor->submit(executor->host, help, arg);
-    } else {
-      pool().submit(arg);
-    }
+  for (int t = 1; t < threads && invite(job, executor); ++t) {
   }
   inside_task = true;
   job->work();

@@ -18,7 +18,8 @@ using Task = void (*)(void* context, int64_t index);
 // Runs task(context, i) for each i in [0, count), in any order, on up to threads_of(executor)
 // threads, each of them in IEEE mode; returns when all are done. The caller works too and waits
 // only for tasks that have begun, so a host pool that never gets to the others cannot hang it,
-// and a call from inside a task runs on its own thread. Task must not throw.
+// and a call from inside a task runs on its own thread. Where there is no memory or no thread, it does with
+// fewer. Task must not throw.
 void parallel(const sb_executor* executor, int64_t count, Task task, void* context);
 
 template <class F>

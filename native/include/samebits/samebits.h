@@ -93,6 +93,30 @@ SB_API int64_t sb_packed_bytes(const sb_packed*);  // of memory that the handle 
 SB_API int32_t sb_dot_packed(const sb_dot_desc*, const void* a, const sb_packed* b, void* out,
                              const sb_executor*);
 
+// ---- partial sums of a dot that is split over workers (clauses SPLIT-*) -----
+// A worker owns the terms [start, stop) of k; start, and stop where other terms follow, are
+// multiples of sb_chunk(). It has one partial for each maximal aligned subtree of its chunks.
+typedef struct {
+  int64_t start, stop;  // its terms
+} sb_partial;
+// The partials of a worker, ascending. Returns how many there are (below 128), -1 on error; out may be NULL
+// to ask first.
+SB_API int32_t sb_dot_split(int64_t start, int64_t stop, sb_partial* out);
+// Computes them. desc: the worker's own terms, k = stop - start of them, to which a and b point; out_dtype
+// the accumulator's (SB_F64 of SB_F64, else SB_F32). Partial i lies at out + i * out_step elements, by desc's
+// strides.
+SB_API int32_t sb_dot_partials(const sb_dot_desc* desc, int64_t start, const void* a, const void* b,
+                               void* out, int64_t out_step, const sb_executor*);
+// Joins the partials of all workers, given in any order, to the dot of all k terms: out[i] of values[p][i].
+typedef struct {
+  int64_t dtype;      // of the values: SB_F32 or SB_F64
+  int64_t out_dtype;  // the same, or SB_F16 / SB_BF16 of SB_F32: rounded once
+  int64_t k;          // terms of the whole dot
+  int64_t size;       // elements of each partial and of out, contiguous
+} sb_join_desc;
+SB_API int32_t sb_join_partials(const sb_join_desc*, int32_t count, const sb_partial*,
+                                const void* const* values, void* out, const sb_executor*);
+
 // ---- reductions (clauses SUM-*, PROD-*, MAX-*, ARG-*, ACC-*) ---------------
 typedef enum {
   SB_SUM = 0,

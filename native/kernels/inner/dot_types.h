@@ -1,11 +1,8 @@
-// Input and result types of the dot: loads that widen exactly, stores that round once (clause NUM-*).
-//
-// The narrow conversions are integer operations on whole vectors, the same on every instruction set, so that
-// subnormals and NaN come out alike where hardware would differ (F16C keeps NaN payloads).
+// Input and result types of the dot: loads that widen exactly, stores that round once (clause NUM-7).
 #ifndef SB_KERNELS_INNER_DOT_TYPES_H_
 #define SB_KERNELS_INNER_DOT_TYPES_H_
 
-#include "kernels/inner/simd.h"
+#include "kernels/inner/half.h"
 
 // clang-format off
 #define SB_LANES_HEADER_(x) SB_STR(kernels/x/lanes.h)
@@ -46,36 +43,10 @@ using acc = typename accumulator<In>::type;
 template <class T>
 constexpr int kLanes = SB_VBYTES / static_cast<int>(sizeof(T));
 
-SB_INLINE f32v widen_bits(u32v h, BF16) { return bits_as<f32v>(h << 16); }
-SB_INLINE f32v widen_bits(u32v h, F16) {
-  const u32v magnitude = (h & 0x7fff) << 13, exponent = magnitude & 0x0f800000;
-  // Rebias from 15 to 127; infinity and NaN go to the top exponent. A subnormal gets the exponent of 2^-14 as
-  // if it had a leading one, which an exact subtraction takes away again.
-  u32v bits = magnitude + (112u << 23);
-  bits += exponent == 0x0f800000 ? splat<u32v>(112u << 23) : u32v{};
-  const f32v subnormal = bits_as<f32v>(magnitude + (113u << 23)) - bits_as<f32v>(splat<u32v>(113u << 23));
-  bits = exponent == 0 ? bits_as<u32v>(subnormal) : bits;
-  return bits_as<f32v>(bits | (h & 0x8000) << 16);
-}
-
-// x is canonical if NaN.
-SB_INLINE u32v narrow_bits(f32v x, BF16) {
-  const u32v bits = bits_as<u32v>(x);
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
-SB_INLINE u32v narrow_bits(f32v x, F16) {
-  const u32v bits = bits_as<u32v>(x), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-  // Normal results: rebias, add just under half a unit, one more where the kept part is odd. 65520 and more
-  // carry into infinity; what is larger than that by far is clamped.
-  const u32v normal = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
-  // Subnormal results: adding 0.5 leaves 2^-24 as the last place of the sum, so that the FPU rounds.
-  const f32v half = splat<f32v>(0.5f);
-  const u32v subnormal = bits_as<u32v>(bits_as<f32v>(magnitude) + half) - bits_as<u32v>(half);
-  u32v h = magnitude < (113u << 23) ? subnormal : normal;
-  h = magnitude >= 0x47800000 ? splat<u32v>(0x7c00u) : h;  // 65536, infinity
-  h = magnitude > 0x7f800000 ? splat<u32v>(0x7e00u) : h;
-  return h | sign;
-}
+SB_INLINE f32v widen_bits(u32v h, BF16) { return widen_bf16<f32v>(h); }
+SB_INLINE f32v widen_bits(u32v h, F16) { return widen_f16<f32v>(h); }
+SB_INLINE u32v narrow_bits(f32v x, BF16) { return narrow_bf16<u32v>(x); }
+SB_INLINE u32v narrow_bits(f32v x, F16) { return narrow_f16<u32v>(x); }
 
 SB_INLINE f32v load_as(const float* p) { return load<f32v>(p); }
 SB_INLINE f64v load_as(const double* p) { return load<f64v>(p); }

@@ -11,6 +11,8 @@
 #define SB_KERNELS_INNER_MAP_CONVERT_H_
 
 #include "frame/map_kernels.h"
+#include "frame/scalar.h"
+#include "kernels/inner/half.h"
 #include "kernels/inner/map_block.h"
 #include "kernels/inner/map_ops.h"
 
@@ -35,20 +37,8 @@ constexpr bool is_float<brain> = true;
 // ---- widening ----
 SB_INLINE double widened(float x) { return x; }
 SB_INLINE double widened(double x) { return x; }
-SB_INLINE double widened(brain x) { return bits_as<float>(static_cast<uint32_t>(x.word) << 16); }
-SB_INLINE double widened(half x) {
-  const uint32_t exponent = x.word >> 10 & 31, fraction = x.word & 1023;
-  double value;
-  if (exponent == 31) {
-    value = fraction ? bits_as<double>(format<double>::nan) : bits_as<double>(format<double>::infinity);
-  } else if (exponent == 0) {
-    value = fraction * 0x1p-24;
-  } else {
-    value = bits_as<double>(static_cast<uint64_t>(exponent + 1023 - 15) << 52 |
-                            static_cast<uint64_t>(fraction) << 42);
-  }
-  return x.word & 0x8000 ? -value : value;
-}
+SB_INLINE double widened(brain x) { return sb::widen_bf16(x.word); }
+SB_INLINE double widened(half x) { return sb::widen_f16(x.word); }
 SB_INLINE int64_t widened(boolean x) { return x.word != 0; }
 template <class T>
 SB_INLINE int64_t widened(T x) {
@@ -68,27 +58,8 @@ SB_INLINE float to_odd(double x) {
 }
 SB_INLINE void rounded(double x, double* y) { *y = canonical_nan(x); }
 SB_INLINE void rounded(double x, float* y) { *y = canonical_nan(static_cast<float>(x)); }
-SB_INLINE void rounded(double x, brain* y) {
-  const uint32_t w = bits_as<uint32_t>(to_odd(x));
-  y->word = x != x ? 0x7fc0 : static_cast<uint16_t>((w + 0x7fff + (w >> 16 & 1)) >> 16);
-}
-SB_INLINE void rounded(double x, half* y) {
-  const uint32_t w = bits_as<uint32_t>(to_odd(x)), sign = w >> 16 & 0x8000, m = w & 0x7fffffff;
-  uint32_t r;
-  if (x != x) {
-    y->word = 0x7e00;
-    return;
-  }
-  if (m >= 0x47800000) {  // 2^16 and more
-    r = 0x7c00;
-  } else if (m >= 0x38800000) {  // 2^-14: normal; a carry out of the fraction is the next exponent
-    r = (m - 0x38000000 + 0xfff + (m >> 13 & 1)) >> 13;
-  } else {  // units of 2^-24, by adding 0.5 = 2^23 of these units: f32's own rounding
-    const float unit = bits_as<float>(m) + 0.5f;
-    r = bits_as<uint32_t>(unit) - 0x3f000000;
-  }
-  y->word = static_cast<uint16_t>(sign | r);
-}
+SB_INLINE void rounded(double x, brain* y) { y->word = sb::narrow_bf16(to_odd(x)); }
+SB_INLINE void rounded(double x, half* y) { y->word = sb::narrow_f16(to_odd(x)); }
 SB_INLINE void rounded(double x, boolean* y) { y->word = !(x == 0); }
 template <class T>
 SB_INLINE void rounded(double x, T* y) {
@@ -254,22 +225,21 @@ struct convert_f32_i32 {
     return (x < above) & (x > -above) ? __builtin_convertvector(inside, VT) : bound;
   }
 };
+template <class F, class B>
+SB_INLINE F with_canonical_nan(F x) {
+  return bits_as<F>(x != x ? B{} + format<float>::nan : bits_as<B>(x));
+}
 struct convert_brain_f32 {
   template <class VF, class VT>
   static SB_INLINE VT of(VF x) {
     using B = lanes_of<uint32_t, sizeof(VT) / 4>;
-    const B w = __builtin_convertvector(x, B) << 16;
-    const VT r = bits_as<VT>(w);
-    return bits_as<VT>(r != r ? B{} + format<float>::nan : w);
+    return with_canonical_nan<VT, B>(widen_bf16<VT>(__builtin_convertvector(x, B)));
   }
 };
 struct convert_f32_brain {
   template <class VF, class VT>
   static SB_INLINE VT of(VF x) {
-    using B = lanes_of<uint32_t, sizeof(VF) / 4>;
-    const B w = bits_as<B>(x);
-    const B r = (w + 0x7fff + (w >> 16 & 1)) >> 16;
-    return __builtin_convertvector(x != x ? B{} + 0x7fc0 : r, VT);
+    return __builtin_convertvector(narrow_bf16<lanes_of<uint32_t, sizeof(VF) / 4>>(x), VT);
   }
 };
 
@@ -297,6 +267,20 @@ struct convert_f32_half {
 #endif
   }
 };
+#else
+struct convert_half_f32 {
+  template <class VF, class VT>
+  static SB_INLINE VT of(VF x) {
+    using B = lanes_of<uint32_t, sizeof(VT) / 4>;
+    return with_canonical_nan<VT, B>(widen_f16<VT>(__builtin_convertvector(x, B)));
+  }
+};
+struct convert_f32_half {
+  template <class VF, class VT>
+  static SB_INLINE VT of(VF x) {
+    return __builtin_convertvector(narrow_f16<lanes_of<uint32_t, sizeof(VF) / 4>>(x), VT);
+  }
+};
 #endif
 
 void fill_converts(MapFn (&table)[SB_DTYPE_COUNT][SB_DTYPE_COUNT]) {
@@ -320,10 +304,8 @@ void fill_converts(MapFn (&table)[SB_DTYPE_COUNT][SB_DTYPE_COUNT]) {
   table[SB_F32][SB_I32] = convert_block<float, int32_t, convert_f32_i32>;
   table[SB_BF16][SB_F32] = convert_block<uint16_t, float, convert_brain_f32>;
   table[SB_F32][SB_BF16] = convert_block<float, uint16_t, convert_f32_brain>;
-#ifdef __F16C__
   table[SB_F16][SB_F32] = convert_block<uint16_t, float, convert_half_f32>;
   table[SB_F32][SB_F16] = convert_block<float, uint16_t, convert_f32_half>;
-#endif
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "frame/reduce_kernels.h"
 #include "frame/scalar.h"
+#include "kernels/inner/half.h"
 #include "kernels/inner/simd.h"
 
 namespace sb {
@@ -77,13 +78,6 @@ struct stored_of {
 template <class Item, int size>
 using stored = typename stored_of<Item, size>::type;
 
-SB_INLINE f32v widen_halves(stored<uint16_t, 4> x) {
-  const u32v h = __builtin_convertvector(x, u32v);
-  const u32v special = (h & 0x7c00u) == 0x7c00u ? splat<u32v>(0x7f800000u) : u32v{};
-  const f32v scaled = bits_as<f32v>((h & 0x7fffu) << 13) * 0x1p112f;  // see frame/scalar.h
-  return bits_as<f32v>(bits_as<u32v>(scaled) | special | (h & 0x8000u) << 16);
-}
-
 // Source<dtype>: a vector of Values from a vector of Items.
 template <int dtype>
 struct Source {
@@ -93,12 +87,14 @@ struct Source {
 template <>
 struct Source<SB_BF16> {
   static SB_INLINE f32v widen(stored<uint16_t, 4> x) {
-    return bits_as<f32v>(__builtin_convertvector(x, u32v) << 16);
+    return widen_bf16<f32v>(__builtin_convertvector(x, u32v));
   }
 };
 template <>
 struct Source<SB_F16> {
-  static SB_INLINE f32v widen(stored<uint16_t, 4> x) { return widen_halves(x); }
+  static SB_INLINE f32v widen(stored<uint16_t, 4> x) {
+    return widen_f16<f32v>(__builtin_convertvector(x, u32v));
+  }
 };
 template <>
 struct Source<SB_BOOL> {

@@ -5,6 +5,11 @@ from samebits.native._cumulative import cummax as cummax, cummin as cummin, cump
 from samebits.native._dot import matmul as matmul
 from samebits.native._library import library as _library
 from samebits.native._pack import Packed as Packed, pack as pack
+from samebits.native._partials import (
+    Partial as Partial,
+    join_partials as join_partials,
+    matmul_partials as matmul_partials,
+)
 from samebits.native._reduce import (
     accumulate as accumulate,
     all as all,

@@ -31,6 +31,12 @@ _SIGNATURES = {
     "sb_packed_free": (None, [c_void_p]),
     "sb_packed_bytes": (c_int64, [c_void_p]),
     "sb_dot_packed": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p]),
+    "sb_dot_split": (c_int32, [c_int64, c_int64, c_void_p]),
+    "sb_dot_partials": (c_int32, [POINTER(c_int64), c_int64, c_void_p, c_void_p, c_void_p, c_int64, c_void_p]),
+    "sb_join_partials": (
+        c_int32,
+        [POINTER(c_int64), c_int32, POINTER(c_int64), POINTER(c_void_p), c_void_p, c_void_p],
+    ),
     "sb_reduce": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_cumulative": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_scatter": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),

@@ -58,6 +58,11 @@ from samebits.order._functions import (
     tanh as tanh,
 )
 from samebits.order._ieee import require_ieee_mode as require_ieee_mode
+from samebits.order._partials import (
+    Partial as Partial,
+    join_partials as join_partials,
+    matmul_partials as matmul_partials,
+)
 from samebits.order._scatter import (
     scatter_add as scatter_add,
     scatter_max as scatter_max,

@@ -14,13 +14,19 @@ def chunks(length: int) -> Iterator[slice]:
 
 
 def join(values: Iterable[NDArray], combine: Callable[[NDArray, NDArray], NDArray], neutral: NDArray) -> NDArray:
-    """Joins values v_0, v_1, … along the complete binary tree over their index (JOIN-1).
+    """Joins values v_0, v_1, … along the complete binary tree over their index (JOIN-1)."""
+    return join_subtrees(((0, value) for value in values), combine, neutral)
+
+
+def join_subtrees(
+    values: Iterable[tuple[int, NDArray]], combine: Callable[[NDArray, NDArray], NDArray], neutral: NDArray
+) -> NDArray:
+    """The same for (level, value): the joined value of the next 2**level indices, from a multiple of that on (SPLIT-5).
 
     The slots are a stack of (level, value): as a counter's set bits, from the highest down to the lowest.
     """
     slots: list[tuple[int, NDArray]] = []
-    for value in values:
-        level = 0
+    for level, value in values:
         while slots and slots[-1][0] == level:
             value = combine(slots.pop()[1], value)
             level += 1
@@ -31,3 +37,14 @@ def join(values: Iterable[NDArray], combine: Callable[[NDArray, NDArray], NDArra
     while slots:
         result = combine(slots.pop()[1], result)
     return result
+
+
+def subtrees(start: int, stop: int) -> Iterator[slice]:
+    """The maximal aligned subtrees of terms [start, stop), ascending; the last may end in a short chunk (SPLIT-3)."""
+    first, end = start // CHUNK, -(-stop // CHUNK)
+    while first < end:
+        size = 1 << (end - first).bit_length() - 1
+        while first % size:
+            size //= 2
+        yield slice(first * CHUNK, min((first + size) * CHUNK, stop))
+        first += size

@@ -1,0 +1,426 @@
+// The C ABI against its scalar twins, for a build with sanitizers: samebits_stress [seed] [rounds]; rounds 0:
+// the one case of that seed.
+//
+// What the Python tests show about bits, this shows about memory, undefined behaviour and data races: every
+// kind of call, alone, from several host threads with and without an executor, in a forked child, and where
+// memory ends.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <new>
+#include <string>
+
+#include "test/cases.h"
+
+extern "C" {
+int32_t sb_ref_dot(const sb_dot_desc*, const void*, const void*, void*, const sb_executor*);
+int32_t sb_ref_reduce(const sb_reduce_desc*, const void*, void*, const sb_executor*);
+int32_t sb_ref_cumulative(const sb_cumulative_desc*, const void*, void*, const sb_executor*);
+int32_t sb_ref_scatter(const sb_scatter_desc*, const void*, const void*, const void*, void*,
+                       const sb_executor*);
+}
+
+// Allocations that this thread may still make; negative: any number.
+thread_local int64_t allowed = -1;
+
+static void* allocate(size_t bytes) {
+  if (allowed == 0) return nullptr;
+  if (allowed > 0) --allowed;
+  return malloc(bytes ? bytes : 1);
+}
+static void* allocate_or_throw(size_t bytes) {
+  void* p = allocate(bytes);
+  if (!p) throw std::bad_alloc();
+  return p;
+}
+void* operator new(size_t bytes) { return allocate_or_throw(bytes); }
+void* operator new[](size_t bytes) { return allocate_or_throw(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes); }
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes); }
+void operator delete(void* p) noexcept { free(p); }
+void operator delete[](void* p) noexcept { free(p); }
+void operator delete(void* p, size_t) noexcept { free(p); }
+void operator delete[](void* p, size_t) noexcept { free(p); }
+
+namespace test {
+namespace {
+
+using Executor = const sb_executor*;
+
+constexpr std::initializer_list<int64_t> kSizes = {1,  2,  3,  7,   8,   9,   16,  17, 31,
+                                                   33, 64, 65, 100, 255, 256, 257, 600};
+
+// Up to four sizes whose product is not above `work`, in any order.
+std::vector<int64_t> sizes(Random& random, size_t count, int64_t work) {
+  std::vector<int64_t> out(count);
+  const int64_t first = random.below(static_cast<int64_t>(count));
+  for (size_t i = 0; i < count; ++i) {
+    int64_t size = random.one_in(40) ? 0 : random.pick(kSizes);
+    while (size > work) size /= 2;
+    work /= std::max<int64_t>(size, 1);
+    out[(i + static_cast<size_t>(first)) % count] = size;
+  }
+  return out;
+}
+
+sb_dot_desc describe(int64_t dtype, int64_t out_dtype, const std::vector<int64_t>& size, const Place& a,
+                     const Place& b, const Place& out) {
+  sb_dot_desc d = {dtype, out_dtype, size[0], size[1], size[2], size[3], {}, {}, {}};
+  std::copy_n(a.stride.data(), 3, d.a);
+  std::copy_n(b.stride.data(), 3, d.b);
+  std::copy_n(out.stride.data(), 3, d.out);
+  return d;
+}
+
+void dot_of(Random& random, Executor executor, const std::vector<int64_t>& size) {
+  const int64_t dtype = random.pick({SB_F32, SB_F32, SB_F64, SB_BF16, SB_F16});
+  const int64_t out_dtype = dtype == SB_F64 || random.one_in(2) ? dtype : int64_t{SB_F32};
+  const Place a(random, {size[0], size[1], size[3]}, true), b(random, {size[0], size[3], size[2]}, true),
+      out(random, {size[0], size[1], size[2]}, false);
+  Array left(random, dtype, a.size), right(random, dtype, b.size), ours(random, out_dtype, out.size);
+  Array theirs = ours;
+  const sb_dot_desc d = describe(dtype, out_dtype, size, a, b, out);
+  EXPECT(sb_dot(&d, left.at(a.first), right.at(b.first), ours.at(out.first), executor) == 0, random);
+  EXPECT(sb_ref_dot(&d, left.at(a.first), right.at(b.first), theirs.at(out.first), nullptr) == 0, random);
+  EXPECT(ours == theirs, random);
+}
+
+void dot(Random& random, Executor executor) {
+  std::vector<int64_t> size = sizes(random, 3, 20000);
+  size.insert(size.begin(), random.pick({1, 1, 1, 2, 3}));
+  dot_of(random, executor, size);
+}
+
+// Of these every one is split over threads, packed or blocked.
+void large_dot(Random& random, Executor executor) {
+  const std::vector<int64_t> shapes[] = {{1, 70, 90, 300},  {1, 3, 500, 900}, {1, 1, 1100, 1030},
+                                         {1, 1100, 24, 70}, {9, 17, 33, 300}, {1, 40, 33, 1300},
+                                         {1, 300, 1, 4100}};
+  dot_of(random, executor, shapes[random.below(7)]);
+}
+
+void partials(Random& random, Executor executor) {
+  const int64_t chunk = sb_chunk(), chunks = 1 + random.below(9), k = chunks * chunk - random.below(chunk);
+  const int64_t m = random.pick({1, 3, 20}), n = random.pick({1, 5, 33}), size = m * n;
+  const int64_t dtype = random.pick({SB_F32, SB_F64, SB_BF16, SB_F16}),
+                sum = dtype == SB_F64 ? SB_F64 : SB_F32;
+  Array a(random, dtype, m * k), b(random, dtype, k * n), ours(random, dtype, size);
+  Array theirs = ours;
+  sb_dot_desc d = {dtype, sum, 1, m, n, k, {0, k, 1}, {0, n, 1}, {0, n, 1}};
+  std::vector<sb_partial> ranges;
+  std::vector<Array> values;
+  for (int64_t start = 0; start < k;) {
+    const int64_t stop = std::min(k, start + (1 + random.below(chunks)) * chunk);
+    const int32_t count = sb_dot_split(start, stop, nullptr);
+    EXPECT(count > 0, random);
+    std::vector<sb_partial> own(static_cast<size_t>(count));
+    EXPECT(sb_dot_split(start, stop, own.data()) == count, random);
+    d.k = stop - start;
+    Array out(random, sum, count * size);
+    EXPECT(sb_dot_partials(&d, start, a.at(start), b.at(start * n), out.at(0), size, executor) == 0, random);
+    for (int32_t i = 0; i < count; ++i) {
+      Array one(random, sum, size);
+      memcpy(one.at(0), out.at(i * size), static_cast<size_t>(size * item(sum)));
+      values.push_back(one);
+    }
+    ranges.insert(ranges.end(), own.begin(), own.end());
+    start = stop;
+  }
+  std::vector<const void*> pointers;
+  for (Array& v : values) pointers.push_back(v.at(0));
+  const sb_join_desc join = {sum, dtype, k, size};
+  const int32_t count = static_cast<int32_t>(ranges.size());
+  EXPECT(sb_join_partials(&join, count, ranges.data(), pointers.data(), ours.at(0), executor) == 0, random);
+  d.k = k;
+  d.out_dtype = dtype;
+  sb_ref_dot(&d, a.at(0), b.at(0), theirs.at(0), nullptr);
+  EXPECT(ours == theirs, random);
+}
+
+void reduce(Random& random, Executor executor) {
+  sb_reduce_desc d = {};
+  d.op = random.below(SB_REDUCE_COUNT);
+  const bool logical = d.op == SB_ANY || d.op == SB_ALL, arg = d.op == SB_ARGMAX || d.op == SB_ARGMIN;
+  d.dtype = logical ? int64_t{SB_BOOL} : random.pick({SB_F32, SB_F64, SB_BF16, SB_F16});
+  d.out_dtype = arg ? random.pick({SB_I32, SB_I64}) : d.dtype;
+  d.kept_rank = 1;
+  d.red_rank = 2;
+  std::vector<int64_t> shape = sizes(random, 3, random.one_in(10) ? 600000 : 20000);
+  if (arg) shape[1] = std::max<int64_t>(shape[1], 1), shape[2] = std::max<int64_t>(shape[2], 1);
+  const Place in(random, shape, true);
+  d.kept_shape[0] = shape[0];
+  d.kept_stride[0] = in.stride[0];
+  for (size_t i = 0; i < 2; ++i) d.red_shape[i] = shape[i + 1], d.red_stride[i] = in.stride[i + 1];
+  Array x(random, d.dtype, in.size), ours(random, d.out_dtype, shape[0]);
+  Array theirs = ours;
+  EXPECT(sb_reduce(&d, x.at(in.first), ours.at(0), executor) == 0, random);
+  sb_ref_reduce(&d, x.at(in.first), theirs.at(0), nullptr);
+  EXPECT(ours == theirs, random);
+}
+
+void cumulative(Random& random, Executor executor) {
+  sb_cumulative_desc d = {};
+  d.op = random.pick({SB_SUM, SB_PROD, SB_MAX, SB_MIN});
+  d.dtype = random.pick({SB_F32, SB_F64, SB_BF16, SB_F16});
+  d.reverse = random.below(2);
+  d.rank = 1;
+  const std::vector<int64_t> shape = sizes(random, 2, random.one_in(10) ? 300000 : 20000);
+  const Place in(random, shape, true), out(random, shape, false);
+  d.shape[0] = shape[0], d.in_stride[0] = in.stride[0], d.out_stride[0] = out.stride[0];
+  d.length = shape[1], d.in_step = in.stride[1], d.out_step = out.stride[1];
+  Array x(random, d.dtype, in.size), ours(random, d.dtype, out.size);
+  Array theirs = ours;
+  EXPECT(sb_cumulative(&d, x.at(in.first), ours.at(out.first), executor) == 0, random);
+  sb_ref_cumulative(&d, x.at(in.first), theirs.at(out.first), nullptr);
+  EXPECT(ours == theirs, random);
+}
+
+void scatter(Random& random, Executor executor) {
+  const sb_scatter_desc d = {random.pick({SB_SUM, SB_PROD, SB_MAX, SB_MIN}),
+                             random.pick({SB_F32, SB_F64, SB_BF16, SB_F16}), random.pick({SB_I32, SB_I64}),
+                             random.pick({0, 1, 17, 99, 1000}), random.pick({0, 1, 33, 1000, 70000})};
+  Array in(random, d.dtype, d.length), index(random, d.index_dtype, d.count),
+      updates(random, d.dtype, d.count), ours(random, d.dtype, d.length);
+  Array theirs = ours;
+  EXPECT(sb_scatter(&d, in.at(0), index.at(0), updates.at(0), ours.at(0), executor) == 0, random);
+  sb_ref_scatter(&d, in.at(0), index.at(0), updates.at(0), theirs.at(0), nullptr);
+  EXPECT(ours == theirs, random);
+}
+
+void copy(Random& random, Executor executor) {
+  const std::vector<int64_t> shape = sizes(random, 3, random.one_in(10) ? 1000000 : 20000);
+  const Place in(random, shape, true), out(random, shape, false);
+  const int64_t dtype = random.pick({SB_BOOL, SB_F16, SB_F32, SB_F64}), size = item(dtype);
+  sb_copy_desc d = {size, 3, {}, {}, {}};
+  for (size_t i = 0; i < 3; ++i) {
+    d.shape[i] = shape[i], d.in_stride[i] = in.stride[i], d.out_stride[i] = out.stride[i];
+  }
+  Array x(random, dtype, in.size), ours(random, dtype, out.size);
+  Array theirs = ours;
+  EXPECT(sb_copy(&d, x.at(in.first), ours.at(out.first), executor) == 0, random);
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    for (int64_t j = 0; j < shape[1]; ++j) {
+      for (int64_t k = 0; k < shape[2]; ++k) {
+        memcpy(theirs.at(out.first + i * out.stride[0] + j * out.stride[1] + k * out.stride[2]),
+               x.at(in.first + i * in.stride[0] + j * in.stride[1] + k * in.stride[2]),
+               static_cast<size_t>(size));
+      }
+    }
+  }
+  EXPECT(ours == theirs, random);
+}
+
+// y = max(a * b + a, b), whose words are those of a program's map as well.
+std::vector<int64_t> map_words(const std::vector<int64_t>& shape, const Place& a, const Place& b,
+                               const Place& y) {
+  const int64_t rank = static_cast<int64_t>(shape.size());
+  std::vector<int64_t> words = {rank};
+  const auto row = [&](const std::vector<int64_t>& values) {
+    words.insert(words.end(), values.begin(), values.end());
+  };
+  row(shape);
+  row({2, SB_F32});
+  row(a.stride);
+  row({SB_F32});
+  row(b.stride);
+  row({3,      sb_op_find("mul"),
+       SB_F32, 0,
+       1,      -1,
+       0,      sb_op_find("add"),
+       SB_F32, 2,
+       0,      -1,
+       0,      sb_op_find("max"),
+       SB_F32, 3,
+       1,      -1,
+       0,      1,
+       4});
+  row(y.stride);
+  return words;
+}
+
+uint32_t map_element(float a, float b) {
+  const float product = a * b, sum = product + a;
+  const uint32_t nan = 0x7fc00000;
+  float y = sum > b ? sum : b;
+  if (sum == 0 && b == 0) y = sum + b;  // -0 < +0
+  uint32_t word;
+  memcpy(&word, &y, 4);
+  return sum != sum || b != b ? nan : word;
+}
+
+void map(Random& random, Executor executor) {
+  const std::vector<int64_t> shape = sizes(random, 3, random.one_in(5) ? 700000 : 20000);
+  const Place a(random, shape, true), b(random, shape, true), y(random, shape, false);
+  Array left(random, SB_F32, a.size), right(random, SB_F32, b.size), ours(random, SB_F32, y.size);
+  Array theirs = ours;
+  const std::vector<int64_t> words = map_words(shape, a, b, y);
+  const void* in[] = {left.at(a.first), right.at(b.first)};
+  void* out[] = {ours.at(y.first)};
+  EXPECT(sb_map(words.data(), static_cast<int64_t>(words.size()), in, out, executor) == 0, random);
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    for (int64_t j = 0; j < shape[1]; ++j) {
+      for (int64_t k = 0; k < shape[2]; ++k) {
+        float x0, x1;
+        memcpy(&x0, left.at(a.first + i * a.stride[0] + j * a.stride[1] + k * a.stride[2]), 4);
+        memcpy(&x1, right.at(b.first + i * b.stride[0] + j * b.stride[1] + k * b.stride[2]), 4);
+        const uint32_t word = map_element(x0, x1);
+        memcpy(theirs.at(y.first + i * y.stride[0] + j * y.stride[1] + k * y.stride[2]), &word, 4);
+      }
+    }
+  }
+  EXPECT(ours == theirs, random);
+}
+
+// A product into scratch, then an elementwise step on it, run by several threads of the host at once.
+void program(Random& random, Executor executor) {
+  const int64_t m = random.pick({1, 7, 60}), n = random.pick({1, 9, 130}), k = random.pick({1, 64, 300});
+  const auto dense = [](int64_t size, int64_t step) {
+    Random none(0);
+    Place p(none, {size}, false);
+    p.stride = {step};
+    return p;
+  };
+  const std::vector<int64_t> map = map_words({m * n}, dense(m * n, 1), dense(m * n, 1), dense(m * n, 1));
+  std::vector<int64_t> words = {SB_PROGRAM_MAGIC, 2, 1, 1, 2, 4 * m * k, 4 * k * n, 4 * m * n, 4 * m * n};
+  words.insert(words.end(),
+               {SB_STEP_DOT, 3, 0, 0, 1, 0, 3, 0, 15, SB_F32, SB_F32, 1, m, n, k, 0, k, 1, 0, n, 1, 0, n, 1});
+  words.insert(words.end(), {SB_STEP_MAP, 3, 3, 0, 3, 0, 2, 0, static_cast<int64_t>(map.size())});
+  words.insert(words.end(), map.begin(), map.end());
+  sb_program* made = sb_program_new(words.data(), static_cast<int64_t>(words.size()));
+  EXPECT(made, random);
+  EXPECT(!sb_program_new(words.data(), random.below(static_cast<int64_t>(words.size()))), random);
+  Array a(random, SB_F32, m * k), b(random, SB_F32, k * n), ours(random, SB_F32, m * n), again = ours,
+                                                                                         theirs = ours;
+  const auto run = [&](Array* out) {
+    void* buffers[] = {a.at(0), b.at(0), out->at(0)};
+    EXPECT(sb_program_run(made, buffers, executor) == 0, random);
+  };
+  std::thread other(run, &again);
+  run(&ours);
+  other.join();
+  const sb_dot_desc d = {SB_F32, SB_F32, 1, m, n, k, {0, k, 1}, {0, n, 1}, {0, n, 1}};
+  sb_ref_dot(&d, a.at(0), b.at(0), theirs.at(0), nullptr);
+  for (int64_t i = 0; i < m * n; ++i) {
+    float x;
+    memcpy(&x, theirs.at(i), 4);
+    const uint32_t word = map_element(x, x);
+    memcpy(theirs.at(i), &word, 4);
+  }
+  EXPECT(ours == theirs && again == theirs, random);
+  sb_program_free(made);
+}
+
+using Case = void (*)(Random&, Executor);
+constexpr Case kCases[] = {dot,        dot,     dot,  large_dot, partials, reduce,
+                           cumulative, scatter, copy, map,       program};
+
+void any_case(uint64_t seed) {
+  Random random(seed);
+  const Case run = kCases[random.below(std::size(kCases))];
+  if (random.one_in(2)) return run(random, nullptr);
+  Host host(random, static_cast<int32_t>(random.pick({1, 2, 3, 7})));
+  run(random, host.executor());
+}
+
+void from_several_threads(uint64_t seed, uint64_t rounds) {
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 3; ++t) {
+    threads.emplace_back([=] {
+      for (uint64_t i = 0; i < rounds; ++i) any_case(seed + 3 * i + t);
+    });
+  }
+  for (std::thread& t : threads) t.join();
+}
+
+// The parent's pool exists, but none of its threads does in the child. Thread sanitizers know no threads
+// after a fork.
+void in_a_child(uint64_t seed) {
+#ifndef __SANITIZE_THREAD__
+  const pid_t child = fork();
+  Random random(seed);
+  EXPECT(child >= 0, random);
+  if (child == 0) {
+    alarm(120);
+    for (uint64_t i = 0; i < 10; ++i) {
+      Random own(seed + i);
+      large_dot(own, nullptr);
+    }
+    from_several_threads(seed, 5);
+    _Exit(0);
+  }
+  int status = -1;
+  EXPECT(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0, random);
+#else
+  (void)seed;
+#endif
+}
+
+// However few allocations succeed, a call gives the right bits or an error that says why.
+void without_memory(uint64_t seed) {
+  Random random(seed);
+  const int64_t n = 1 << 20;
+  Place flat(random, {1}, false);
+  flat.stride = {1};
+  const std::vector<int64_t> words = map_words({n}, flat, flat, flat);
+  const int64_t count = static_cast<int64_t>(words.size());
+  Array a(random, SB_F32, n), b(random, SB_F32, n), out(random, SB_F32, n);
+  const sb_dot_desc d = {SB_F32, SB_F32, 1, 256, 256, 512, {0, 512, 1}, {0, 256, 1}, {0, 256, 1}};
+  const sb_copy_desc move = {4, 1, {n}, {1}, {1}};
+  sb_reduce_desc sum = {};
+  sum.dtype = sum.out_dtype = SB_F32, sum.red_rank = 1, sum.red_shape[0] = n, sum.red_stride[0] = 1;
+  const sb_partial halves[] = {{0, 256}, {256, 512}};
+  const void* values[] = {a.at(0), b.at(0)};
+  void* result[] = {out.at(0)};
+  const sb_join_desc join = {SB_F32, SB_F32, 512, n};
+  std::vector<int64_t> program = {
+      SB_PROGRAM_MAGIC, 1, 1, 0, 1, 4 * n, 4 * n, SB_STEP_MAP, 3, 0, 0, 0, 0, 1, 0, count};
+  program.insert(program.end(), words.begin(), words.end());
+  const std::function<int()> calls[] = {
+      [&] { return sb_map(words.data(), count, values, result, nullptr); },
+      [&] { return sb_dot(&d, a.at(0), b.at(0), out.at(0), nullptr); },
+      [&] { return sb_copy(&move, a.at(0), out.at(0), nullptr); },
+      [&] { return sb_reduce(&sum, a.at(0), out.at(0), nullptr); },
+      [&] { return sb_join_partials(&join, 2, halves, values, out.at(0), nullptr); },
+      [&] {
+        sb_program* made = sb_program_new(program.data(), static_cast<int64_t>(program.size()));
+        if (made) sb_program_free(made);
+        return made ? 0 : -1;
+      },
+  };
+  for (const auto& call : calls) {
+    EXPECT(call() == 0, random);
+    const Array right = out;
+    for (int64_t few = 0;; ++few) {
+      allowed = few;
+      const int status = call();
+      const bool enough = allowed > 0;
+      allowed = -1;
+      EXPECT(status == 0 ? out == right : strstr(sb_error(), "no memory") != nullptr, random);
+      if (enough) break;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace test
+
+int main(int argc, char** argv) {
+  if (argc > 1 && !strcmp(argv[1], "--isas")) return puts(sb_isas()) < 0;
+  const uint64_t seed = argc > 1 ? strtoull(argv[1], nullptr, 10) : 0;
+  const uint64_t rounds = argc > 2 ? strtoull(argv[2], nullptr, 10) : 100;
+  if (argc > 1 && rounds == 0) {  // one case again
+    test::any_case(seed);
+    return 0;
+  }
+  if (!sb_isa() || !sb_threads()) return fprintf(stderr, "%s\n", sb_error()), 1;
+  for (uint64_t i = 0; i < rounds; ++i) test::any_case(seed + i);
+  test::in_a_child(seed);
+  test::from_several_threads(seed + rounds, rounds / 3);
+  test::without_memory(seed);
+  printf("samebits_stress: %llu cases from seed %llu with %s and %d threads\n",
+         static_cast<unsigned long long>(2 * rounds), static_cast<unsigned long long>(seed), sb_isa(),
+         sb_threads());
+  return 0;
+}

@@ -1,0 +1,118 @@
+"""Partial sums of a product whose k axis is split over workers: clauses SPLIT-1 to SPLIT-6."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from samebits.order._chunks import join_subtrees, subtrees
+from samebits.order._constants import CHUNK
+from samebits.order._dot import matmul
+from samebits.order._dtypes import FLOAT32, FLOAT64, NARROW, canonical, floats, narrow, same_dtype
+from samebits.order._ieee import reference
+
+
+@dataclass(frozen=True, eq=False)
+class Partial:
+    """The product over the terms [start, stop) of k, whole chunks that are one subtree of the dot's tree.
+
+    values: an array in the accumulator's dtype (float32, or float64 of float64). Plain data: pickle it, or send the
+    values as they are and make it again at the other end.
+    """
+
+    start: int
+    stop: int
+    values: NDArray
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks it joins: a power of two, the last one shorter where k ends in it."""
+        return -(-(self.stop - self.start) // CHUNK)
+
+
+@reference
+def matmul_partials(a: ArrayLike, b: ArrayLike, start: int = 0) -> list[Partial]:
+    """What a worker that owns the terms [start, start + k) of a longer product contributes (clauses SPLIT-3, SPLIT-4).
+
+    a: [..., m, k] or [k]; b: [..., k, n] or [k]: the worker's own terms; shapes and dtypes as in `matmul`. One partial
+    for each maximal aligned subtree of chunks, in ascending order. Where other terms follow, k is a multiple of 256.
+    Raises ValueError for a start that is not a multiple of 256, else as `matmul` does.
+    """
+    return partials_by(matmul, a, b, start)
+
+
+@reference
+def join_partials(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None = None) -> NDArray:
+    """The whole product over k terms, bit for bit that of `matmul` on one worker (clauses SPLIT-5, SPLIT-6).
+
+    partials: of all workers, in any order, values of one shape and dtype. out_dtype: "float16" or "bfloat16" rounds
+    float32 values once, as the product of such operands does. Raises ValueError where there are none, where they are
+    not the terms [0, k), each once and each a whole subtree, and where shapes differ; TypeError for dtypes.
+    """
+    ordered, out_dtype = joinable(partials, k, out_dtype)
+    values = ((partial.chunks.bit_length() - 1, np.asarray(partial.values)) for partial in ordered)
+    zero = np.zeros_like(ordered[0].values)
+    return narrow(canonical(join_subtrees(values, np.add, zero) + zero.dtype.type(0)), out_dtype)
+
+
+def partials_by(multiply: Callable[..., NDArray], a: ArrayLike, b: ArrayLike, start: int) -> list[Partial]:
+    """`matmul_partials` by some matmul, after its checks."""
+    a, b = floats(a, "matmul_partials"), floats(b, "matmul_partials")
+    accumulator = FLOAT64 if same_dtype("matmul_partials", a, b) == FLOAT64 else FLOAT32
+    if a.ndim == 0 or b.ndim == 0:
+        raise ValueError(f"matmul_partials takes at least one axis on both sides, got {a.shape} and {b.shape}; use mul")
+    if start < 0 or start % CHUNK:
+        raise ValueError(
+            f"matmul_partials begins at term {start}, inside a chunk; split k at multiples of {CHUNK} (clause SPLIT-3)"
+        )
+    k, k_b = a.shape[-1], b.shape[max(b.ndim - 2, 0)]
+    if k != k_b:
+        raise ValueError(
+            f"matmul_partials contracts k = {k} of {a.shape} with k = {k_b} of {b.shape}; give the worker's own terms "
+            "of both sides"
+        )
+    partials = []
+    for terms in subtrees(start, start + k):
+        own = slice(terms.start - start, terms.stop - start)
+        values = multiply(a[..., own], b[own] if b.ndim == 1 else b[..., own, :], out_dtype=accumulator)
+        partials.append(Partial(terms.start, terms.stop, values))
+    return partials
+
+
+def joinable(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None) -> tuple[list[Partial], np.dtype]:
+    """The partials in ascending order and the result's dtype; the errors of `join_partials`."""
+    if not partials:
+        raise ValueError("join_partials got no partials, and so no shape; a product of no terms is zeros")
+    ordered = sorted(partials, key=lambda partial: (partial.start, partial.stop))
+    stop = 0
+    for p in ordered:
+        where = f"the partial of terms [{p.start}, {p.stop})"
+        if not 0 <= p.start < p.stop or p.start % (CHUNK * p.chunks) or p.chunks & (p.chunks - 1):
+            raise ValueError(
+                f"join_partials cannot place {where}: it is no aligned subtree, 2^j chunks of {CHUNK} that begin at a "
+                "multiple of their own length (clause SPLIT-3); make them with matmul_partials"
+            )
+        if p.start > stop:
+            raise ValueError(f"join_partials has no terms [{stop}, {p.start}); gather the partials of all workers")
+        if p.start < stop:
+            raise ValueError(f"join_partials has the terms [{p.start}, {min(p.stop, stop)}) twice; give each once")
+        if p.stop % CHUNK and p.stop != k:
+            raise ValueError(
+                f"join_partials cannot place {where}: it ends inside a chunk, but k is {k}; split k at multiples of "
+                f"{CHUNK}"
+            )
+        stop = p.stop
+    if stop < k:
+        raise ValueError(f"join_partials has no terms [{stop}, {k}); gather the partials of all workers")
+    if stop > k:
+        raise ValueError(f"join_partials has the terms [0, {stop}), but k is {k}; give the length of the whole product")
+    if len(shapes := {np.shape(p.values) for p in ordered}) > 1:
+        raise ValueError(f"join_partials takes values of one shape, got {', '.join(map(str, sorted(shapes)))}")
+    dtype = same_dtype("join_partials", *(np.asarray(p.values) for p in ordered))
+    if dtype not in (FLOAT32, FLOAT64):
+        raise TypeError(f"join_partials takes values in the accumulator's dtype, float32 or float64, got {dtype}")
+    wish = np.dtype(dtype if out_dtype is None else out_dtype)
+    if wish != dtype and not (dtype == FLOAT32 and wish in NARROW):
+        raise TypeError(f"joined {dtype} values are {dtype}, or float16 or bfloat16 of float32, not {wish}")
+    return ordered, wish

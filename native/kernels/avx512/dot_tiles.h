@@ -25,9 +25,9 @@
 // Whether a masked load costs more than a whole one, so that tiles exist in both forms: here it does not.
 #define SB_DOT_MASKS_COST 0
 
-// Rows up to which a panel of b is read where it is, though its rows lie far apart: a tile of 9 x 48 takes 27 cycles
-// for a row of b, in which the next one arrives from L2 wherever it lies. Copying the panel costs 1 to 5 % up to here,
-// and brings as much from a few hundred rows on (Zen 4).
+// Rows up to which a panel of b is read where it is, though its rows lie far apart: a tile of 9 x 48 takes 27
+// cycles for a row of b, in which the next one arrives from L2 wherever it lies. Copying the panel costs 1 to
+// 5 % up to here, and brings as much from a few hundred rows on (Zen 4).
 #define SB_DOT_DIRECT_ROWS 64
 
 #endif  // SB_KERNELS_AVX512_DOT_TILES_H_

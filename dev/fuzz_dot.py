@@ -139,8 +139,8 @@ def output(rng: Generator, dtype: str, shape: Sequence[int]) -> Operand:
 # ---- kinds of products ----
 
 
-def draw_dot(rng: Generator) -> Trial:
-    """sb_dot against sb_ref_dot."""
+def draw_dot(rng: Generator, packed: bool = False) -> Trial:
+    """sb_dot, or sb_dot_packed, against sb_ref_dot."""
     m, n, k = sizes(rng, 3)
     batch = int(rng.choice([1, 1, 1, 1, 0, 2, 3, 5]))
     dtype = str(rng.choice(["float32", "float32", "float64", "bfloat16", "float16"]))
@@ -153,12 +153,27 @@ def draw_dot(rng: Generator) -> Trial:
     def call(function: Callable[..., int], to: NDArray, executor: "Executor | None") -> int:
         return function(descriptor, a.address, b.address, to.ctypes.data + out.first * to.itemsize, by(executor))
 
+    def call_packed(to: NDArray, executor: "Executor | None") -> int:
+        layout = (c_int64 * 8)(DTYPES.index(dtype), 0, batch, k, n, *b.strides)
+        handle = library().sb_pack(layout, b.address, by(executor))
+        if not handle:
+            return -1
+        place = to.ctypes.data + out.first * to.itemsize
+        status = library().sb_dot_packed(descriptor, a.address, handle, place, by(executor))
+        library().sb_packed_free(handle)
+        return status
+
     return Trial(
-        f"sb_dot {dtype}->{out_dtype} {batch}x{m}x{n}x{k} strides a {a.strides} b {b.strides} out {out.strides}",
+        f"sb_dot{'_packed' * packed} {dtype}->{out_dtype} {batch}x{m}x{n}x{k} "
+        f"strides a {a.strides} b {b.strides} out {out.strides}",
         out.buffer,
-        lambda to, executor: call(library().sb_dot, to, executor),
+        call_packed if packed else lambda to, executor: call(library().sb_dot, to, executor),
         lambda to: call(library().sb_ref_dot, to, None),
     )
+
+
+def draw_packed(rng: Generator) -> Trial:
+    return draw_dot(rng, packed=True)
 
 
 def draw_partials(rng: Generator) -> Trial:
@@ -202,7 +217,11 @@ def draw_partials(rng: Generator) -> Trial:
     )
 
 
-KINDS: dict[str, tuple[Callable[[Generator], Trial], int]] = {"dot": (draw_dot, 9), "partials": (draw_partials, 1)}
+KINDS: dict[str, tuple[Callable[[Generator], Trial], int]] = {
+    "dot": (draw_dot, 9),
+    "partials": (draw_partials, 1),
+    "packed": (draw_packed, 5),
+}
 """Of each kind what draws a case, and its share."""
 
 

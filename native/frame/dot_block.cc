@@ -121,10 +121,10 @@ void DotPlan::place_a(const Block& block, const Tiles& group, DotTile* t) const 
 
 DotTileFn DotPlan::tile_of(const Block& block, const Tiles& group) const {
   const int64_t v = block.vectors - 1, r = group.height - 1;
-  if (group.copy) return kernels_.copy[wide_][v][r];
   if (panels_ && panels_->stored == kStoredPairs && !pack_b_) return kernels_.pairs[v][r];
   if (narrow_ && !panels_ && !pack_b_) return kernels_.narrow[p_.in][v][r];
   const bool apart = !pack_a_ && p_.rows > 1 && p_.a_row != 1;
+  if (group.copy) return kernels_.copy[wide_][apart][v][r];
   const bool whole = pack_b_ || panels_ || block.cols == block.width;
   return kernels_.tile[wide_][apart][whole][v][r];
 }

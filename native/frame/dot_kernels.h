@@ -68,9 +68,8 @@ struct DotKernels {
   // Accumulator, whether a's rows lie apart, whether all vectors of b may be read whole, vectors - 1, rows
   // - 1.
   DotTileFn tile[2][2][2][kDotVectors][kDotRows];
-  // As tile with neighbours and a tail, and copies b's terms to `copy` on the way; accumulator, vectors - 1,
-  // rows - 1.
-  DotTileFn copy[2][kDotVectors][kDotRows];
+  // As tile with a tail, and copies b's terms to `copy` on the way.
+  DotTileFn copy[2][2][kDotVectors][kDotRows];
   // b read as it is, narrow: input type (f16, bf16), vectors - 1, rows - 1.
   DotTileFn narrow[2][kDotVectors][kDotNarrowRows];
   DotTileFn stream[kDotTypes][kDotStreamRows];  // input type, rows - 1

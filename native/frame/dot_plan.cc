@@ -120,7 +120,7 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   }
   pack_a_ = narrow_;
   const bool far = p_.cols * in_item_ >= kLongRow && p_.k * p_.cols * in_item_ > kNear;
-  if (!panels && p_.b_col == 1 && p_.rows <= kDotStreamRows &&
+  if (!panels && p_.b_col == 1 && p_.k > 0 && p_.rows <= kDotStreamRows &&
       (far || (p_.in == kDotBF16 && vectors_ >= kPairedVectors))) {
     way_ = kStream;
     if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
@@ -144,7 +144,7 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   for (int v = 1; v <= kDotVectors && v <= vectors_; ++v) {
     if (kernels.rows[v - 1] >= std::min(p_.rows, full)) widest_ = v;
   }
-  if (vectors_ == widest_ + 1 && kernels.rows[widest_] >= kLowTile) ++widest_;
+  if (vectors_ == widest_ + 1 && widest_ < kDotVectors && kernels.rows[widest_] >= kLowTile) ++widest_;
   panel_vectors_ = panels ? panels->vectors : next_panel(vectors_);
   max_rows_ = kernels.rows[panel_vectors_ - 1];
   const bool one_panel = panel_vectors_ == vectors_, one_tile = p_.rows <= max_rows_;

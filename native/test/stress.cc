@@ -85,6 +85,15 @@ void dot_of(Random& random, Executor executor, const std::vector<int64_t>& size)
   EXPECT(sb_dot(&d, left.at(a.first), right.at(b.first), ours.at(out.first), executor) == 0, random);
   EXPECT(sb_ref_dot(&d, left.at(a.first), right.at(b.first), theirs.at(out.first), nullptr) == 0, random);
   EXPECT(ours == theirs, random);
+
+  const sb_pack_desc weights = {dtype, SB_PACK_VALUES, d.batch, d.k, d.n, {d.b[0], d.b[1], d.b[2]}};
+  sb_packed* packed = sb_pack(&weights, right.at(b.first), executor);
+  EXPECT(packed && sb_packed_bytes(packed) >= 0, random);
+  Array again(random, out_dtype, out.size);
+  memcpy(again.at(0), ours.at(0), static_cast<size_t>(out.size * item(out_dtype)));
+  EXPECT(sb_dot_packed(&d, left.at(a.first), packed, again.at(out.first), executor) == 0, random);
+  EXPECT(again == theirs, random);
+  sb_packed_free(packed);
 }
 
 void dot(Random& random, Executor executor) {

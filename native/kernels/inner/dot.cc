@@ -32,13 +32,13 @@ constexpr void fill_all(DotTileFn (*table)[2][kDotVectors][kDotRows]) {
   fill_tiles<T, true, true>(table[1][0]);
   fill_tiles<T, true, false>(table[1][1]);
 }
-template <class T, int NV = 1, int MR = 1>
+template <class T, bool kApart, int NV = 1, int MR = 1>
 constexpr void fill_copy(DotTileFn (*table)[kDotRows]) {
   if constexpr (MR <= kRows[NV - 1]) {
-    table[NV - 1][MR - 1] = tile<Plain<T>, MR, NV, false, 1, true, true>;
-    fill_copy<T, NV, MR + 1>(table);
+    table[NV - 1][MR - 1] = tile<Plain<T>, MR, NV, kApart, 1, true, true>;
+    fill_copy<T, kApart, NV, MR + 1>(table);
   } else if constexpr (NV < kPackedVectors) {
-    fill_copy<T, NV + 1>(table);
+    fill_copy<T, kApart, NV + 1>(table);
   }
 }
 template <class N, int NV = 1, int MR = 1>
@@ -88,8 +88,10 @@ constexpr DotKernels make() {
   t.fused_rows = SB_DOT_FUSED_ROWS;
   fill_all<float>(t.tile[0]);
   fill_all<double>(t.tile[1]);
-  fill_copy<float>(t.copy[0]);
-  fill_copy<double>(t.copy[1]);
+  fill_copy<float, false>(t.copy[0][0]);
+  fill_copy<float, true>(t.copy[0][1]);
+  fill_copy<double, false>(t.copy[1][0]);
+  fill_copy<double, true>(t.copy[1][1]);
   fill_narrow<F16>(t.narrow[kDotF16]);
   fill_narrow<BF16>(t.narrow[kDotBF16]);
   fill_stream<F16>(t.stream[kDotF16]);

@@ -8,7 +8,7 @@ namespace sb {
 // The lanes of this pack are the terms.
 const char* DotPlan::long_rows(const char* a, char* scratch) const {
   if (!pack_a_) return a;
-  kernels_.pack[p_.in]({a, p_.a_k, p_.a_row, p_.k, p_.k, p_.rows, scratch + a_at_, p_.k});
+  kernels_.pack[p_.in]({a, p_.a_k, p_.a_row, p_.k, p_.k, p_.rows, scratch + a_at_, packed_a_row_});
   return scratch + a_at_;
 }
 
@@ -71,7 +71,7 @@ void DotPlan::run_flight(const char* a, const char* b, char* out, char* scratch)
 void DotPlan::run_fused(const char* a, const char* b, char* out, char* scratch) const {
   DotTile t = {};
   t.a = long_rows(a, scratch);
-  t.a_row = pack_a_ ? p_.k : p_.a_row;
+  t.a_row = pack_a_ ? packed_a_row_ : p_.a_row;
   t.a_k = 1;
   t.b_k = 1;
   t.b_col = p_.b_col;
@@ -102,7 +102,7 @@ void DotPlan::run_fused(const char* a, const char* b, char* out, char* scratch) 
 void DotPlan::run_stream(const char* a, const char* b, char* out, char* scratch) const {
   DotTile t = {};
   t.a = long_rows(a, scratch);
-  t.a_row = pack_a_ ? p_.k : p_.a_row;
+  t.a_row = pack_a_ ? packed_a_row_ : p_.a_row;
   t.a_k = pack_a_ ? 1 : p_.a_k;
   t.b_k = p_.b_k;
   t.k = p_.k;

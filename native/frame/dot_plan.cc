@@ -51,6 +51,9 @@ int64_t vectors_of(int64_t cols, int64_t lanes) {
   return (cols + lanes - 1) >> __builtin_ctzll(static_cast<uint64_t>(lanes));
 }
 
+// Addresses so far apart meet in the same set of L1; a line of it.
+constexpr int64_t kPage = 4096, kLine = 64;
+
 // The estimated cost of a product with its columns vectorised, in FMA instructions.
 double cost(const DotKernels& kernels, const DotProduct& p) {
   const int64_t lanes = kernels.lanes[p.in == kDotF64];
@@ -59,10 +62,17 @@ double cost(const DotKernels& kernels, const DotProduct& p) {
   const double sums = rows * static_cast<double>(vectors_of(p.cols, lanes));
   // An FMA takes four cycles until its sum can be used: fewer than four chains leave the pipe idle.
   double c = std::max(sums, 4.0) * k + sums * 4;
-  // Bringing an operand into rows of k, and the results from there, per element: nothing, a transpose, or one
-  // element at a time.
+  const bool fused = p.b_k == 1 && p.b_col != 1 && p.rows <= kernels.fused_rows;
+  if (p.cols <= lanes && !fused) {
+    // A single vector: as many broadcasts as FMAs. Rows of a that meet in one set of L1 overflow its ways.
+    const bool meet = p.rows > 8 && p.a_k == 1 && p.a_row * kInItem[p.in] % kPage == 0;
+    c += (meet ? 1.4 : 0.2) * sums * k;
+  }
+  // Bringing an operand into rows of k, and the results from there, per element: nothing, a transpose (in
+  // registers only, or through memory), or one element at a time. Narrow types are widened first.
   const double transposed = lanes == 16 ? 0.375 : lanes == 8 ? 0.75 : 1.5, strided = 1.5;
-  if (p.b_col != 1) c += cols * k * (p.b_k == 1 ? transposed : strided);
+  if (p.b_col != 1) c += cols * k * (fused ? 0.4 : p.b_k == 1 ? transposed : strided);
+  if (kInItem[p.in] < 4) c += rows * k * (p.a_k == 1 ? transposed : strided);
   if (p.out_col != 1) c += rows * cols * (p.out_row == 1 ? transposed : strided);
   return c;
 }
@@ -112,8 +122,11 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
 
   if (!panels && p_.rows <= kernels.fused_rows && p_.b_k == 1 && (narrow_ || p_.b_col != 1)) {
     way_ = kFused;
-    pack_a_ = narrow_ || p_.a_k != 1;
-    if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
+    // Rows of a that meet in one set of L1 push b's out of it; a copy moves them a line apart.
+    const bool meet = p_.rows > 2 && p_.cols >= 16 * p_.rows && p_.a_row * in_item_ % kPage == 0;
+    pack_a_ = narrow_ || p_.a_k != 1 || meet;
+    packed_a_row_ = p_.k + (p_.k * item_ % kPage == 0 ? kLine / item_ : 0);
+    if (pack_a_) a_at_ = place(p_.rows * packed_a_row_ * item_);
     low_at_ = place(p_.rows * 4 * lanes_ * item_ * levels);
     if (!direct_out_) result_at_ = place(p_.rows * 4 * lanes_ * item_);
     return;
@@ -123,6 +136,7 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   if (!panels && p_.b_col == 1 && p_.k > 0 && p_.rows <= kDotStreamRows &&
       (far || (p_.in == kDotBF16 && vectors_ >= kPairedVectors))) {
     way_ = kStream;
+    packed_a_row_ = p_.k;
     if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
     low_at_ = place((levels + 1) * p_.rows * std::min(kStreamCols, vectors_ * lanes_) * item_);
     if (!direct_out_) result_at_ = place(p_.rows * kStreamCols * item_);

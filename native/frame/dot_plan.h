@@ -87,6 +87,7 @@ class DotPlan {
   int64_t chunks_, block_k_;
   int64_t panel_vectors_, max_rows_, row_block_;
   int widest_;
+  int64_t packed_a_row_;  // row stride of a packed as long rows
   // Scratch, bytes from its start.
   int64_t low_at_ = 0, high_at_ = 0, high_tile_ = 0, result_at_ = 0, b_at_ = 0, a_at_ = 0, scratch_ = 0;
 };

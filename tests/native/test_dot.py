@@ -191,6 +191,29 @@ def test_every_tile(dtype):
             check(Case(dtype, dtype, 1, m, n, 3, a=orders[m % 2], b=orders[n % 2]))
 
 
+def few_rows():
+    """Weights [n, k] and few rows: whole and broken blocks of columns, strides that crowd a cache, big weights."""
+    orders = [Layout((0, 2, 1)), Layout((0, 2, 1), gap=(0, 3, 0)), Layout((0, 2, 1), gap=(0, 24, 0))]
+    shapes = [(n, k) for n in (1, 7, 9, 26, 33) for k in (1, 5, 31, 65, 1000, 1024)]
+    return [
+        Case(dtype, "float32" if dtype == "bfloat16" else dtype, 1, m, n, k, b=orders[(m + i) % 3], seed=i)
+        for dtype in ("float32", "float64", "bfloat16", "float16")
+        for i, (m, (n, k)) in enumerate((m, shape) for m in range(1, 9) for shape in shapes)
+        if m * n * k <= 1000 or (m + i) % 4 == 0
+    ] + [
+        Case(dtype, dtype, 1, m, n, k, b=Layout((0, 2, 1)), seed=m)
+        for dtype in ("float32", "float64")
+        for m, n, k in [(1, 100, 2600), (1, 90, 4096), (2, 70, 4096), (3, 150, 2051), (5, 90, 3072), (8, 160, 1024)]
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+def test_few_rows(dtype):
+    for case in few_rows():
+        if case.dtype == dtype:
+            check(case)
+
+
 def large():
     """Cases that block, pack and split over threads."""
     return [
@@ -223,7 +246,7 @@ def digest():
         for order in [(0, 1, 2), (0, 2, 1)]
         for dtype in ("float32", "float64", "bfloat16", "float16")
     ]
-    for i, case in enumerate([*small, *large()]):
+    for i, case in enumerate([*small, *few_rows(), *large()]):
         hashed.update(case.run(ours, lambda x, end=bool(i % 2): at_the_edge(x, end)).tobytes())
     return hashed.hexdigest()
 

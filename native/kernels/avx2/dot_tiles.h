@@ -8,9 +8,19 @@
 // are for a single row, which needs many chains to cover the FMA's latency.
 #define SB_DOT_ROWS {12, 6, 4, 3, 1, 1, 1, 1}
 
-// Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed: a
-// block of 8 x 8 fills 8 of the 16 registers, which leaves few for the sums.
-#define SB_DOT_FUSED_ROWS 4
+// Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed.
+// From there on the 12 x 1 tile wins, for which the operands change places: b is broadcast.
+#define SB_DOT_FUSED_ROWS 8
+
+// Of these, rows that are done by pieces (kernels/inner/dot_fused.h), by the bytes of an element: all, as a
+// square of 8 x 8 and its temporaries leave no registers for sums. Blocks of columns side by side make four
+// or more chains if registers suffice: a block in work takes 8 of the 16, each block has a sum for each row.
+// Three read b faster than four, whose 32 rows fill the ways of L1 at strides of 1 KB; bf16 needs four, as
+// its pieces last twice as long. Chunks side by side, instead of blocks, where strides crowd L1.
+#define SB_PIECES_ROWS(bytes) 8
+#define SB_PIECES_REGISTERS 16
+#define SB_PIECES_GROUPS(rows, bytes) ((rows) == 1 ? ((bytes) == 2 ? 4 : 3) : (rows) <= 4 ? 2 : 1)
+#define SB_PIECES_SIDES(rows, bytes) ((rows) == 1 && (bytes) == 2 ? 4 : (rows) <= 4 ? 2 : 1)
 
 // Vectors of a packed operand's panel: 4 rows fit beside three.
 #define SB_DOT_PACKED_VECTORS 3

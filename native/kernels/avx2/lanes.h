@@ -2,6 +2,8 @@
 #ifndef SB_KERNELS_AVX2_LANES_H_
 #define SB_KERNELS_AVX2_LANES_H_
 
+#include "kernels/inner/dot_ymm.h"
+
 namespace sb {
 namespace avx2 {
 namespace {

@@ -15,6 +15,18 @@
 // several tiles read the panel.
 #define SB_DOT_FUSED_ROWS 8
 
+// Of these, rows that are done by pieces (kernels/inner/dot_fused.h), by the bytes of an element. A 512-bit
+// transpose of f32 takes 1.3 times as long as a 256-bit one by pieces; one row feels it, from two on the FMAs
+// and their broadcasts weigh more, which are half as many at 512 bits. bf16 has half the transposes for its
+// FMAs but gains more, f64 has a step less and gains nothing. Blocks of columns side by side make the chains
+// that cover the FMA's latency: three read b faster than four, whose 32 rows fill the ways of L1 at strides
+// of 1 KB; one row of bf16 needs four, as its pieces last twice as long. Chunks side by side, instead of
+// blocks, where strides crowd L1.
+#define SB_PIECES_ROWS(bytes) ((bytes) == 8 ? 0 : (bytes) == 4 ? 1 : 2)
+#define SB_PIECES_REGISTERS 32
+#define SB_PIECES_GROUPS(rows, bytes) ((rows) == 1 && (bytes) == 2 ? 4 : 3)
+#define SB_PIECES_SIDES(rows, bytes) ((bytes) == 2 ? 4 : 2)
+
 // Vectors of a packed operand's panel: 9 rows fit beside three, so up to 9 rows read the panel once.
 #define SB_DOT_PACKED_VECTORS 3
 

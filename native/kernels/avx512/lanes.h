@@ -2,6 +2,8 @@
 #ifndef SB_KERNELS_AVX512_LANES_H_
 #define SB_KERNELS_AVX512_LANES_H_
 
+#include "kernels/inner/dot_ymm.h"
+
 // GCC 12 takes the deliberately undefined operand inside its own unpack and shuffle intrinsics for a mistake.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -44,6 +46,12 @@ SB_INLINE f64v finish(f64v x, f64v nan) {
   return _mm512_fixupimm_pd(nan, x, _mm512_set1_epi64(0x11111800), 0);
 }
 
+template <class V>
+SB_INLINE V finish(V x, V nan) {  // of another width
+  x = x + V{};
+  return x == x ? x : nan;
+}
+
 // even[0], odd[0], even[1], odd[1], ...: the first half in lo, the second in hi.
 SB_INLINE void interleave(f32v even, f32v odd, f32v* lo, f32v* hi) {
   const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -69,8 +77,7 @@ SB_INLINE void swap_lanes(__m512d (&r)[4]) {
   r[3] = _mm512_shuffle_f64x2(odd01, odd23, 0xdd);
 }
 
-// Rows become columns, in registers. (Inserting 128-bit pieces on loading halves the shuffles, but took 1.5
-// times as long on Zen 4.)
+// Rows become columns, in registers.
 SB_INLINE void transpose(f32v (&r)[16]) {
   __m512d u[4][4];
 #pragma GCC unroll 4

@@ -6,9 +6,14 @@
 // nothing stays in registers and only the code's size counts: small tiles, few of them.
 #define SB_DOT_ROWS {4, 2, 0, 0, 0, 0, 0, 0}
 
-// Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed.
-// The transpose costs nothing beside the FMAs; 2 keeps both ways in use, hence tested.
+// Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed;
+// those done by pieces, and their blocks and chunks side by side (kernels/inner/dot_fused.h). The transpose
+// costs nothing beside the FMAs; these keep all ways in use, hence tested.
 #define SB_DOT_FUSED_ROWS 2
+#define SB_PIECES_ROWS(bytes) 1
+#define SB_PIECES_REGISTERS 32
+#define SB_PIECES_GROUPS(rows, bytes) 4
+#define SB_PIECES_SIDES(rows, bytes) 2
 
 // Vectors of a packed operand's panel, and panels that 1, 2, 3, 4 rows read side by side (0: one at a time).
 // Speed is libm's; two and two keep both ways in use, hence tested.

@@ -58,6 +58,24 @@ SB_INLINE u16h load16(const void* p, int n) {
   return h;
 }
 
+// The same for blocks of pieces (see kernels/inner/dot_fused.h).
+using Piece = float __attribute__((vector_size(16)));
+template <class T>
+using block_vec = vec<T>;
+template <class T>
+SB_INLINE vec<T> splat_block(T x) {
+  return splat<vec<T>>(x);
+}
+template <class V>
+SB_INLINE V fma_block(V a, V b, V c) {
+  return fma(a, b, c);
+}
+template <class Get, class V, int n>
+SB_INLINE void transpose_pieces(Get piece, V (&out)[n]) {
+  for (int i = 0; i < n; ++i) out[i] = bits_as<V>(piece(i));
+  transpose(out);
+}
+
 }  // namespace
 }  // namespace generic
 }  // namespace sb

@@ -1,13 +1,9 @@
 // The table of the dot's tiles for one instruction set.
 #include "frame/dot_kernels.h"
+#include "kernels/inner/dot_fused.h"
 #include "kernels/inner/dot_pack.h"
 #include "kernels/inner/dot_stream.h"
 #include "kernels/inner/dot_tile.h"
-
-// clang-format off
-#define SB_TILES_HEADER_(x) SB_STR(kernels/x/dot_tiles.h)
-// clang-format on
-#include SB_TILES_HEADER_(SB_ISA)
 
 namespace sb {
 namespace SB_ISA {

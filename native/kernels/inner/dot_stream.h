@@ -125,7 +125,7 @@ void stream(const DotTile& t) {
     }
     for (int64_t c = 0; c < t.cols; c += kVec) {
       const int64_t rest = t.cols - c;
-      store(out + c, finished(load<vec<T>>(sums + r * width + c)),
+      store(out + c, finished<T>(load<vec<T>>(sums + r * width + c)),
             first<T>(static_cast<int>(rest < kVec ? rest : kVec)));
     }
   }

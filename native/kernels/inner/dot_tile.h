@@ -11,16 +11,21 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-// +0 is added, so that a result is never -0; any NaN becomes the canonical one.
-SB_INLINE f32v finished(f32v x) { return finish(x, bits_as<f32v>(splat<i32v>(0x7fc00000))); }
-SB_INLINE f64v finished(f64v x) { return finish(x, bits_as<f64v>(splat<i64v>(INT64_C(0x7ff8000000000000)))); }
+// +0 is added, so that a result is never -0; any NaN becomes the canonical one. V: a vector of T, of any
+// width.
+template <class T, class V>
+SB_INLINE V finished(V x) {
+  using Bits = decltype(x == x);
+  constexpr auto kNan = sizeof(T) == 4 ? INT64_C(0x7fc00000) : INT64_C(0x7ff8000000000000);
+  return finish(x, bits_as<V>(Bits{} + static_cast<decltype(Bits{}[0] + 0)>(kNan)));
+}
 
 // The tree over chunks is a binary counter. Before chunk c joins, level l of the tree holds a waiting sum
 // exactly if bit l of c is set. The chunk's sum takes in the waiting ones from level 0 up to the first gap,
 // where it waits in its turn; the product's last chunk takes in all of them, lowest first, and is the result.
-template <class T, int MR, int NV>
-SB_INLINE void join(const DotTile& t, int64_t chunk, bool last, int64_t tile, vec<T> (&sum)[MR][NV]) {
-  constexpr int64_t kSize = MR * NV * kLanes<T>;
+template <class T, int MR, int NV, class V>
+SB_INLINE void join(const DotTile& t, int64_t chunk, bool last, int64_t tile, V (&sum)[MR][NV]) {
+  constexpr int64_t kVec = sizeof(V) / sizeof(T), kSize = MR * NV * kVec;
   const auto level = [&](int l) {
     return l < t.split ? static_cast<T*>(t.low) + l * kSize
                        : static_cast<T*>(t.high) + tile * t.high_tile + (l - t.split) * t.high_level;
@@ -33,7 +38,7 @@ SB_INLINE void join(const DotTile& t, int64_t chunk, bool last, int64_t tile, ve
     for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 16
       for (int v = 0; v < NV; ++v) {
-        sum[r][v] = load<vec<T>>(waiting + (r * NV + v) * kLanes<T>) + sum[r][v];
+        sum[r][v] = load<V>(waiting + (r * NV + v) * kVec) + sum[r][v];
       }
     }
   }
@@ -42,7 +47,7 @@ SB_INLINE void join(const DotTile& t, int64_t chunk, bool last, int64_t tile, ve
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 16
-    for (int v = 0; v < NV; ++v) store(place + (r * NV + v) * kLanes<T>, sum[r][v]);
+    for (int v = 0; v < NV; ++v) store(place + (r * NV + v) * kVec, sum[r][v]);
   }
 }
 
@@ -51,8 +56,8 @@ SB_INLINE void store_finished(T* out, int64_t out_row, mask<T> tail, const vec<T
 #pragma GCC unroll 16
   for (int r = 0; r < MR; ++r) {
 #pragma GCC unroll 16
-    for (int v = 0; v + 1 < NV; ++v) store(out + r * out_row + v * kLanes<T>, finished(sum[r][v]));
-    store(out + r * out_row + (NV - 1) * kLanes<T>, finished(sum[r][NV - 1]), tail);
+    for (int v = 0; v + 1 < NV; ++v) store(out + r * out_row + v * kLanes<T>, finished<T>(sum[r][v]));
+    store(out + r * out_row + (NV - 1) * kLanes<T>, finished<T>(sum[r][NV - 1]), tail);
   }
 }
 
@@ -147,81 +152,6 @@ void tile(const DotTile& t) {
       join<T, MR, kWidth>(t, chunk++, last, i, sum);
       if (last) store_finished<T, MR, kWidth>(static_cast<T*>(t.out) + i * t.out_tile, t.out_row, tail, sum);
     } while (left > 0);
-  }
-}
-
-// Few rows against a b that is contiguous in k: blocks of lanes x lanes are transposed in registers and used
-// at once, so that b is read once and no panel written. kGroups vectors of columns run side by side, for more
-// chains in flight.
-template <class In, int MR, int kGroups>
-SB_INLINE void fused_columns(const DotTile& t, int64_t column, int cols) {
-  using T = acc<In>;
-  using V = vec<T>;
-  constexpr int kVec = kLanes<T>;
-  const int64_t a_row = t.a_row;
-  const T* a = static_cast<const T*>(t.a);
-  const In* b = static_cast<const In*>(t.b) + column * t.b_col;
-  int64_t left = t.k, chunk = t.chunk;
-  do {
-    const int n = static_cast<int>(left < SB_CHUNK ? left : SB_CHUNK);
-    V sum[MR][kGroups] = {};
-    for (int k = 0; k < n; k += kVec) {
-      const int terms = n - k < kVec ? n - k : kVec;
-#pragma GCC unroll 2
-      for (int g = 0; g < kGroups; ++g) {
-        const int rows = g + 1 < kGroups ? kVec : cols - g * kVec;
-        const In* from = b + g * kVec * t.b_col;
-        if (rows == kVec) {
-          V block[kVec];
-          if (terms == kVec) {
-#pragma GCC unroll 16
-            for (int r = 0; r < kVec; ++r) block[r] = load_as(from + r * t.b_col);
-          } else {
-#pragma GCC unroll 16
-            for (int r = 0; r < kVec; ++r) block[r] = load_as(from + r * t.b_col, terms);
-          }
-          transpose(block);
-#pragma GCC unroll 16
-          for (int j = 0; j < kVec; ++j) {
-            if (j == terms) break;
-#pragma GCC unroll 8
-            for (int r = 0; r < MR; ++r) sum[r][g] = fma(splat<V>(a[r * a_row + j]), block[j], sum[r][g]);
-          }
-        } else {
-          alignas(64) T block[kVec * kVec];
-          transpose_block(from, t.b_col, rows, terms, block, kVec, kVec);
-          for (int j = 0; j < terms; ++j) {
-            const V bv = load<V>(block + j * kVec);
-#pragma GCC unroll 8
-            for (int r = 0; r < MR; ++r) sum[r][g] = fma(splat<V>(a[r * a_row + j]), bv, sum[r][g]);
-          }
-        }
-      }
-      a += terms;
-      b += terms;
-    }
-    left -= n;
-    const bool last = t.last && left == 0;
-    join<T, MR, kGroups>(t, chunk++, last, 0, sum);
-    if (last) {
-      store_finished<T, MR, kGroups>(static_cast<T*>(t.out) + column, t.out_row,
-                                     first<T>(cols - (kGroups - 1) * kVec), sum);
-    }
-  } while (left > 0);
-}
-
-template <class In, int MR>
-void fused(const DotTile& t) {
-  constexpr int kVec = kLanes<acc<In>>, kGroups = MR == 1 ? 2 : 1;
-  int64_t column = 0;
-  for (; t.cols - column > (kGroups - 1) * kVec; column += kGroups * kVec) {
-    const int64_t cols = t.cols - column;
-    fused_columns<In, MR, kGroups>(t, column,
-                                   static_cast<int>(cols < kGroups * kVec ? cols : kGroups * kVec));
-  }
-  for (; column < t.cols; column += kVec) {
-    const int64_t cols = t.cols - column;
-    fused_columns<In, MR, 1>(t, column, static_cast<int>(cols < kVec ? cols : kVec));
   }
 }
 

@@ -27,6 +27,7 @@ _SIGNATURES = {
     "sb_op_count": (c_int32, []),
     "sb_op_takes": (c_int32, [c_int32, c_int32]),
     "sb_dot": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p]),
+    "sb_conv": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_reduce": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_cumulative": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_scatter": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),

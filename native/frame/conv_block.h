@@ -1,0 +1,82 @@
+// One phase of a convolution: how it is cut into blocks of output pixels, and the work of one block on one
+// thread. Nothing here moves a bit.
+#ifndef SB_FRAME_CONV_BLOCK_H_
+#define SB_FRAME_CONV_BLOCK_H_
+
+#include <stdint.h>
+
+#include <vector>
+
+#include "frame/conv_kernels.h"
+#include "frame/conv_shape.h"
+#include "frame/kernels.h"
+
+namespace sb {
+
+class ConvPlan {
+ public:
+  // axes: a phase of each spatial axis; rows: about how many output pixels a block should have.
+  ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvAxis* const axes[3], int64_t rows);
+
+  int64_t blocks() const { return count_[0] * count_[1] * count_[2] * count_[3]; }
+  int64_t panels() const { return static_cast<int64_t>(panel_.size()) - 1; }
+  // The outputs of a block of pixels and of panels [first, last) of a group; false: no memory.
+  bool run(const char* x, const char* w, char* out, int64_t block, int64_t group, int64_t first_panel,
+           int64_t last_panel) const;
+
+ private:
+  // The terms of a window that has the taps [low, high) of each axis, chunk by chunk.
+  struct Terms {
+    std::vector<ConvRun> runs;
+    std::vector<int64_t> block;  // of each block of k, and the end: its first run
+  };
+  // A block's box of outputs, and where its image lies.
+  struct Box {
+    int64_t begin[4], size[4];  // image and spatial axes
+    int64_t rows;
+    char* scratch;
+    const void** row;
+    int64_t shift[3];  // staged positions left out before the first one
+  };
+
+  void choose_blocks(int64_t rows);
+  int64_t stage_bytes(int64_t columns) const;
+  void choose_panels();
+  void lay_out();
+  void add_terms(const int64_t low[3], const int64_t high[3], Terms* terms) const;
+  void stage(const char* x, Box* box, int64_t columns) const;
+  void point(const char* base, const Box& box, int64_t image, const int64_t stride[3]) const;
+  void pack(const char* w, int64_t column, int64_t columns, int64_t width, int64_t block, char* dst) const;
+  void panel(const char* w, char* out, const Box& box, int64_t column, int64_t columns,
+             int64_t x_first) const;
+  void tiles(const Box& box, int64_t first, int64_t count, const Terms& terms, int64_t block, ConvTile tile,
+             int64_t vectors) const;
+  void each_window(const Box& box, int64_t block, const ConvTile& tile, int64_t vectors) const;
+  void unpack(char* out, const Box& box, int64_t column, int64_t columns, int64_t width) const;
+  int64_t progression(const Box& box, int64_t* stride) const;
+  int64_t out_offset(const Box& box, int64_t row) const;
+
+  const ConvKernels& conv_;
+  const DotKernels& dot_;
+  const Convolution& c_;
+  const ConvAxis* axis_[3];
+  int wide_, lanes_, item_, in_item_, out_item_;
+  int64_t extent_[4], count_[4];  // of a block; of blocks along each axis
+  bool padded_, staged_, clipped_, empty_, impossible_ = false;
+  int64_t unit_[3], step_[3];  // pixels from one staged position to the next; positions per output
+  int64_t stage_[3], image_;   // staged strides: of a position, of an image
+  int64_t limit_[3];           // staged positions at most
+  int64_t terms_, chunks_, block_chunks_;  // terms of the phase; chunks of the whole kernel
+  std::vector<int64_t> block_row_;         // of each block of k, and the end: its first packed row
+  std::vector<int64_t> place_;             // see ConvPack; empty: the weights lie otherwise
+  int64_t place_first_ = 0;
+  std::vector<int64_t> panel_;  // the first column of each, and the end
+  int split_;
+  int max_vectors_ = 1;
+  int64_t max_rows_;
+  Terms all_;
+  int64_t row_at_, stage_at_, packed_at_, result_at_, low_at_, high_at_, scratch_;
+};
+
+}  // namespace sb
+#endif  // SB_FRAME_CONV_BLOCK_H_

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <new>
 
+#include "frame/arena.h"
 #include "frame/checks.h"
 #include "frame/conv_block.h"
 #include "frame/error.h"
@@ -17,12 +18,15 @@ namespace {
 // Multiply-adds below which a call stays on its thread, and that a task should have at least (as in dot.cc).
 constexpr double kParallelWork = 1 << 20, kTaskWork = 1 << 18;
 
-// Output pixels of a block: enough that packing a panel of weights, about six cycles a vector, vanishes
-// beside the FMAs that use it, one a pixel.
+// Output pixels of a block: enough that a panel of weights, once brought into L2, serves many.
 constexpr int64_t kBlockRows = 504;
 
 // Blocks for each thread up to which their number is made a multiple of the threads'.
 constexpr int64_t kFewBlocks = 8;
+
+// Packed weights that a thread keeps from one call to the next, as pages cost when they come; larger ones are
+// rare enough to ask again.
+constexpr int64_t kKept = int64_t{1} << 25;
 
 DotType type_of(int64_t dtype) {
   return dtype == SB_F16 ? kDotF16 : dtype == SB_BF16 ? kDotBF16 : dtype == SB_F32 ? kDotF32 : kDotF64;
@@ -137,20 +141,29 @@ int run_phase(const Kernels& all, const Convolution& c, const ConvAxis* const ax
       c.depthwise
           ? panels
           : std::min(panels, std::max<int64_t>(1, (wanted + boxes * c.groups - 1) / (boxes * c.groups)));
+  static thread_local Arena arena;
+  const int64_t packed = aligned(plan.packed_bytes());
+  const ConvWeights weights = {arena.reserve(packed + c.groups * panels), arena.reserve(0) + packed};
+  if (!weights.packed) return no_memory();
+  auto pack = [&](int64_t index) { plan.pack(w, index / panels, index % panels, weights); };
   std::atomic<bool> failed{false};
   auto task = [&](int64_t index) {
     const int64_t part = index % parts, box = index / parts % boxes, group = index / parts / boxes;
     try {
-      if (!plan.run(x, w, out, box, group, panels * part / parts, panels * (part + 1) / parts)) failed = true;
+      if (!plan.run(x, weights, out, box, group, panels * part / parts, panels * (part + 1) / parts))
+        failed = true;
     } catch (const std::bad_alloc&) {
       failed = true;
     }
   };
   if (threads == 1) {
+    for (int64_t i = 0; i < c.groups * panels; ++i) pack(i);
     for (int64_t i = 0; i < c.groups * boxes * parts; ++i) task(i);
   } else {
+    parallel(executor, c.groups * panels, pack);
     parallel(executor, c.groups * boxes * parts, task);
   }
+  arena.trim(kKept);
   return failed ? no_memory() : 0;
 }
 

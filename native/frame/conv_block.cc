@@ -10,24 +10,16 @@
 namespace sb {
 namespace {
 
-// Bytes of a block's image: with a panel of weights it should stay in L2 (1 MB here), as every panel reads it
-// again. Blocks are made smaller for it, down to a number of pixels for which packing weights still pays.
+// Bytes XX
 constexpr int64_t kStage = 640 << 10, kFewestRows = 96;
 
-// Terms of weights that are packed at once: all, as long as a panel of one vector fits L2 (weights whose
-// kernel positions are fastest are read in one sweep then); else blocks of four chunks, as the dot has them.
-constexpr int64_t kWholeTerms = 8192;
+// Terms that all rows pass before the next ones, as in the dot: four chunks of a panel are 256 KB, which stay
+// in L2 beside the image. Up to twice as many, the partial sums cost more than they save.
 constexpr int kBlockLevels = 2;
-
-// Bytes of a panel of packed weights, which every tile of rows reads again. Wide panels read the image less
-// often; all tiles from two vectors on keep the FMA pipes busy.
-constexpr int64_t kPanel = 640 << 10;
+constexpr int64_t kUnblockedTerms = 2048;
 
 // Scratch that a thread keeps from one block to the next; what needed more gives it back.
 constexpr int64_t kKept = int64_t{1} << 25;
-
-// Kernel positions for which a table says where their weights go.
-constexpr int64_t kMostPlaces = 1 << 12;
 
 // Bytes that no machine has; what asks for more gets no further.
 constexpr double kImpossible = 1e14;
@@ -61,7 +53,7 @@ ConvPlan::ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvA
   }
   padded_ &= !empty_;
   chunks_ = std::max<int64_t>(1, ceil_div(chunks_, SB_CHUNK));
-  split_ = terms_ <= kWholeTerms ? 62 : kBlockLevels;
+  split_ = terms_ <= kUnblockedTerms ? 62 : kBlockLevels;
   block_chunks_ = split_ == 62 ? chunks_ : int64_t{1} << split_;
   staged_ = !empty_ && (padded_ || in_item_ != item_ ||
                         (c_.x_channel != 1 && (c_.depthwise ? c_.columns : c_.channels) > 1));
@@ -72,9 +64,8 @@ ConvPlan::ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvA
 
 // Panels as equal as can be.
 void ConvPlan::choose_panels() {
-  const int64_t rows = std::max<int64_t>(1, std::min(terms_, block_chunks_ * SB_CHUNK));
   int widest = kDotVectors;
-  while (widest > 1 && (!conv_.rows[widest - 1] || rows * widest * lanes_ * item_ > kPanel)) --widest;
+  while (!conv_.rows[widest - 1]) --widest;
   const int64_t vectors = ceil_div(c_.columns, lanes_), parts = ceil_div(vectors, widest);
   for (int64_t i = 0; i <= parts; ++i) {
     panel_.push_back(std::min(c_.columns, vectors * i / parts * lanes_));
@@ -147,51 +138,7 @@ void ConvPlan::lay_out() {
   }
   for (int i = 0; i < 3; ++i) high[i] = static_cast<int64_t>(axis_[i]->taps.size());
   add_terms(low, high, &all_);
-  // The packed rows of a block of k: those whose terms fall into its chunks.
-  const int64_t blocks = ceil_div(chunks_, block_chunks_);
-  block_row_.assign(static_cast<size_t>(blocks) + 1, terms_);
-  for (int64_t b = blocks - 1; b >= 0; --b) {
-    block_row_[static_cast<size_t>(b)] = block_row_[static_cast<size_t>(b) + 1];
-    for (int64_t r = all_.block[static_cast<size_t>(b)]; r < all_.block[static_cast<size_t>(b) + 1]; ++r) {
-      if (!all_.runs[static_cast<size_t>(r)].terms) continue;
-      block_row_[static_cast<size_t>(b)] = all_.runs[static_cast<size_t>(r)].w;
-      break;
-    }
-  }
-
-  // Where each of the weights' places goes, if the kernel positions fill the places before a channel's next.
-  int64_t positions = 1, first = 0;
-  for (int i = 0; i < 3; ++i) {
-    positions = std::min(positions * std::min(c_.kernel[i], kMostPlaces + 1), kMostPlaces + 1);
-    first += std::min<int64_t>(0, c_.w_axis[i] * (c_.kernel[i] - 1));
-  }
-  if (!empty_ && split_ == 62 && positions > 1 && positions <= kMostPlaces && c_.w_column != 1 &&
-      (c_.w_channel == positions || c_.channels == 1)) {
-    std::vector<bool> taken(static_cast<size_t>(positions), false);
-    bool dense = true;
-    for (int64_t t = 0; t < positions; ++t) {
-      const int64_t at = t / (c_.kernel[1] * c_.kernel[2]) * c_.w_axis[0] +
-                         t / c_.kernel[2] % c_.kernel[1] * c_.w_axis[1] + t % c_.kernel[2] * c_.w_axis[2] -
-                         first;
-      dense = dense && at >= 0 && at < positions && !taken[static_cast<size_t>(at)];
-      if (dense) taken[static_cast<size_t>(at)] = true;
-    }
-    if (dense) {
-      place_.assign(static_cast<size_t>(positions), -1);
-      place_first_ = first;
-      int64_t row = 0;
-      for (const ConvTap& t0 : axis_[0]->taps) {
-        for (const ConvTap& t1 : axis_[1]->taps) {
-          for (const ConvTap& t2 : axis_[2]->taps) {
-            const int64_t at =
-                t0.index * c_.w_axis[0] + t1.index * c_.w_axis[1] + t2.index * c_.w_axis[2] - first;
-            place_[static_cast<size_t>(at)] = row;
-            row += c_.channels;
-          }
-        }
-      }
-    }
-  }
+  place_weights();
 
   const int64_t rows = extent_[0] * extent_[1] * extent_[2] * extent_[3];
   const int64_t width = max_vectors_ * lanes_;
@@ -203,14 +150,10 @@ void ConvPlan::lay_out() {
     at += aligned(bytes);
     return here;
   };
-  int64_t packed_rows = 0;
-  for (size_t b = 0; b + 1 < block_row_.size(); ++b)
-    packed_rows = std::max(packed_rows, block_row_[b + 1] - block_row_[b]);
   row_at_ = place(rows * static_cast<int64_t>(sizeof(void*)));
   low_at_ = place(kDotRows * width * item_ * std::min(levels, split_));
   high_at_ = place(std::max(0, levels - split_) * rows * width * item_);
   result_at_ = place(rows * width * item_);
-  packed_at_ = place(packed_rows * width * item_);
   stage_at_ = at;
   scratch_ = staged_ ? at + aligned(extent_[0] * image_ * item_) : at;
 }
@@ -259,8 +202,8 @@ void ConvPlan::add_terms(const int64_t low[3], const int64_t high[3], Terms* ter
   close_until(chunks_);
 }
 
-bool ConvPlan::run(const char* x, const char* w, char* out, int64_t block, int64_t group, int64_t first_panel,
-                   int64_t last_panel) const {
+bool ConvPlan::run(const char* x, const ConvWeights& w, char* out, int64_t block, int64_t group,
+                   int64_t first_panel, int64_t last_panel) const {
   static thread_local Arena arena;
   Box box;
   box.scratch = impossible_ ? nullptr : arena.reserve(scratch_);
@@ -275,7 +218,6 @@ bool ConvPlan::run(const char* x, const char* w, char* out, int64_t block, int64
     block /= count_[i];
   }
   x += (group * c_.x_group + box.begin[0] * c_.x_image) * in_item_;
-  w += group * c_.w_group * in_item_;
   out += group * c_.out_group * out_item_;
   if (staged_ && !c_.depthwise) stage(x, &box, c_.channels);
   if (!staged_) {
@@ -291,7 +233,8 @@ bool ConvPlan::run(const char* x, const char* w, char* out, int64_t block, int64
     const int64_t column = panel_[static_cast<size_t>(p)],
                   columns = panel_[static_cast<size_t>(p) + 1] - column;
     if (staged_ && c_.depthwise) stage(x + column * c_.x_channel * in_item_, &box, columns);
-    panel(w, out, box, column, columns, staged_ ? 0 : column);
+    panel(w.packed + packed_offset(group, p), w.finite[group * panels() + p] != 0, out, box, column, columns,
+          staged_ ? 0 : column);
   }
   arena.trim(kKept);
   return true;

@@ -13,6 +13,12 @@
 
 namespace sb {
 
+// Packed weights: for each group its panels, T[term][width]; and of each panel whether all of it is finite.
+struct ConvWeights {
+  char* packed;
+  char* finite;
+};
+
 class ConvPlan {
  public:
   // axes: a phase of each spatial axis; rows: about how many output pixels a block should have.
@@ -20,8 +26,11 @@ class ConvPlan {
 
   int64_t blocks() const { return count_[0] * count_[1] * count_[2] * count_[3]; }
   int64_t panels() const { return static_cast<int64_t>(panel_.size()) - 1; }
+  // Bytes of all packed weights; packs a panel's.
+  int64_t packed_bytes() const;
+  void pack(const char* w, int64_t group, int64_t panel, const ConvWeights& to) const;
   // The outputs of a block of pixels and of panels [first, last) of a group; false: no memory.
-  bool run(const char* x, const char* w, char* out, int64_t block, int64_t group, int64_t first_panel,
+  bool run(const char* x, const ConvWeights& w, char* out, int64_t block, int64_t group, int64_t first_panel,
            int64_t last_panel) const;
 
  private:
@@ -43,11 +52,12 @@ class ConvPlan {
   int64_t stage_bytes(int64_t columns) const;
   void choose_panels();
   void lay_out();
+  void place_weights();
+  int64_t packed_offset(int64_t group, int64_t panel) const;
   void add_terms(const int64_t low[3], const int64_t high[3], Terms* terms) const;
   void stage(const char* x, Box* box, int64_t columns) const;
   void point(const char* base, const Box& box, int64_t image, const int64_t stride[3]) const;
-  void pack(const char* w, int64_t column, int64_t columns, int64_t width, int64_t block, char* dst) const;
-  void panel(const char* w, char* out, const Box& box, int64_t column, int64_t columns,
+  void panel(const char* packed, bool finite, char* out, const Box& box, int64_t column, int64_t columns,
              int64_t x_first) const;
   void tiles(const Box& box, int64_t first, int64_t count, const Terms& terms, int64_t block, ConvTile tile,
              int64_t vectors) const;
@@ -67,15 +77,14 @@ class ConvPlan {
   int64_t stage_[3], image_;   // staged strides: of a position, of an image
   int64_t limit_[3];           // staged positions at most
   int64_t terms_, chunks_, block_chunks_;  // terms of the phase; chunks of the whole kernel
-  std::vector<int64_t> block_row_;         // of each block of k, and the end: its first packed row
   std::vector<int64_t> place_;             // see ConvPack; empty: the weights lie otherwise
-  int64_t place_first_ = 0;
+  int64_t place_first_ = 0, place_channels_ = 0;
   std::vector<int64_t> panel_;  // the first column of each, and the end
   int split_;
   int max_vectors_ = 1;
   int64_t max_rows_;
   Terms all_;
-  int64_t row_at_, stage_at_, packed_at_, result_at_, low_at_, high_at_, scratch_;
+  int64_t row_at_, stage_at_, result_at_, low_at_, high_at_, scratch_;
 };
 
 }  // namespace sb

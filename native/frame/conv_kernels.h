@@ -33,7 +33,7 @@ struct ConvTile {
 using ConvTileFn = void (*)(const ConvTile&);
 
 // Weights that lie with their kernel positions fastest and input channels next (OIHW):
-// dst[(place[j] + c * place_step) * width + lane] = src[lane * lane_stride + c * positions + j] as T for
+// dst[(place[j] + c) * width + lane] = src[lane * lane_stride + c * positions + j] as T for
 // lane < lanes, j < positions with place[j] >= 0, c < channels; zeros for lanes <= lane < fill.
 struct ConvPack {
   const void* src;

@@ -6,42 +6,98 @@
 #include "samebits/contract.h"
 
 namespace sb {
+namespace {
 
-// Rows of a block of k, as T[packed row][width].
-void ConvPlan::pack(const char* w, int64_t column, int64_t columns, int64_t width, int64_t block,
-                    char* dst) const {
-  if (empty_) return;
-  const int64_t begin = block_row_[static_cast<size_t>(block)],
-                end = block_row_[static_cast<size_t>(block) + 1];
-  w += column * c_.w_column * in_item_;
-  if (!place_.empty()) {
-    conv_.pack[c_.in]({w + place_first_ * in_item_, c_.w_column, columns, width, place_.data(),
-                       static_cast<int64_t>(place_.size()), c_.channels, dst, width});
+// Kernel positions for which a table says where their weights go.
+constexpr int64_t kMostPlaces = 1 << 12;
+
+}  // namespace
+
+int64_t ConvPlan::packed_offset(int64_t group, int64_t panel) const {
+  const int64_t width = (c_.columns + lanes_ - 1) / lanes_ * lanes_;
+  return (group * width + panel_[static_cast<size_t>(panel)]) * terms_ * item_;
+}
+
+int64_t ConvPlan::packed_bytes() const { return empty_ ? 0 : packed_offset(c_.groups, 0); }
+
+// Kernel positions that fill the memory between a channel and the next (OIHW, flipped or not), or weights
+// that have all terms of a column in one row (OHWI), are read in one sweep.
+void ConvPlan::place_weights() {
+  const int64_t positions = c_.kernel[0] * c_.kernel[1] * c_.kernel[2];
+  if (empty_ || c_.w_column == 1 || positions > kMostPlaces) return;
+  bool row = c_.w_channel == 1 && terms_ == positions * c_.channels;
+  for (int64_t i = 2, step = c_.channels; i >= 0; step *= c_.kernel[i--]) {
+    row = row && (c_.kernel[i] == 1 || c_.w_axis[i] == step);
+  }
+  if (row) {
+    place_ = {0};
+    place_channels_ = terms_;
     return;
   }
-  const int64_t n1 = static_cast<int64_t>(axis_[1]->taps.size()),
-                n2 = static_cast<int64_t>(axis_[2]->taps.size());
-  for (int64_t row = begin; row < end;) {
-    const int64_t tap = row / c_.channels, channel = row % c_.channels,
-                  n = std::min(end - row, c_.channels - channel);
-    const int64_t at = axis_[0]->taps[static_cast<size_t>(tap / n2 / n1)].index * c_.w_axis[0] +
-                       axis_[1]->taps[static_cast<size_t>(tap / n2 % n1)].index * c_.w_axis[1] +
-                       axis_[2]->taps[static_cast<size_t>(tap % n2)].index * c_.w_axis[2] +
-                       channel * c_.w_channel;
-    dot_.pack[c_.in]({w + at * in_item_, c_.w_column, c_.w_channel, columns, width, n,
-                      dst + (row - begin) * width * item_, width});
-    row += n;
+  if (c_.w_channel != positions && c_.channels > 1) return;
+  int64_t first = 0;
+  for (int i = 0; i < 3; ++i) first += std::min<int64_t>(0, c_.w_axis[i] * (c_.kernel[i] - 1));
+  std::vector<int64_t> place(static_cast<size_t>(positions), -1);
+  std::vector<bool> taken(static_cast<size_t>(positions), false);
+  for (int64_t t = 0; t < positions; ++t) {
+    const int64_t at = t / c_.kernel[2] / c_.kernel[1] * c_.w_axis[0] +
+                       t / c_.kernel[2] % c_.kernel[1] * c_.w_axis[1] + t % c_.kernel[2] * c_.w_axis[2] -
+                       first;
+    if (at < 0 || at >= positions || taken[static_cast<size_t>(at)]) return;
+    taken[static_cast<size_t>(at)] = true;
   }
+  int64_t next = 0;
+  for (const ConvTap& t0 : axis_[0]->taps) {
+    for (const ConvTap& t1 : axis_[1]->taps) {
+      for (const ConvTap& t2 : axis_[2]->taps) {
+        const int64_t at =
+            t0.index * c_.w_axis[0] + t1.index * c_.w_axis[1] + t2.index * c_.w_axis[2] - first;
+        place[static_cast<size_t>(at)] = next;
+        next += c_.channels;
+      }
+    }
+  }
+  place_ = std::move(place);
+  place_first_ = first;
+  place_channels_ = c_.channels;
+}
+
+void ConvPlan::pack(const char* w, int64_t group, int64_t panel, const ConvWeights& to) const {
+  const int64_t column = panel_[static_cast<size_t>(panel)],
+                columns = panel_[static_cast<size_t>(panel) + 1] - column,
+                width = (columns + lanes_ - 1) / lanes_ * lanes_;
+  char& finite = to.finite[group * panels() + panel];
+  finite = 1;
+  if (empty_) return;
+  char* const dst = to.packed + packed_offset(group, panel);
+  w += (group * c_.w_group + column * c_.w_column) * in_item_;
+  if (!place_.empty()) {
+    conv_.pack[c_.in]({w + place_first_ * in_item_, c_.w_column, columns, width, place_.data(),
+                       static_cast<int64_t>(place_.size()), place_channels_, dst, width});
+  } else {
+    int64_t row = 0;
+    for (const ConvTap& t0 : axis_[0]->taps) {
+      for (const ConvTap& t1 : axis_[1]->taps) {
+        for (const ConvTap& t2 : axis_[2]->taps) {
+          const int64_t at = t0.index * c_.w_axis[0] + t1.index * c_.w_axis[1] + t2.index * c_.w_axis[2];
+          dot_.pack[c_.in]({w + at * in_item_, c_.w_column, c_.w_channel, columns, width, c_.channels,
+                            dst + row * width * item_, width});
+          row += c_.channels;
+        }
+      }
+    }
+  }
+  if (padded_) finite = conv_.finite[wide_](dst, terms_ * width);
 }
 
 // A tap outside the image is no term (CONV-2), but may be computed as one where its weight w is finite: its
 // pixel is staged as +0, and fma(+0, w, p) = p but for the sign of a zero p. That sign is lost again, as
 // 0 + t = t for each later term or chunk t that is not zero, and DOT-5 adds +0 to what is left. A weight that
-// is infinite or NaN is told by packing; then each window is given the taps that it has and no others.
-void ConvPlan::panel(const char* w, char* out, const Box& box, int64_t column, int64_t columns,
-                     int64_t x_first) const {
+// is infinite or NaN is told when it is packed; then each window is given the taps that it has and no others.
+void ConvPlan::panel(const char* packed, bool finite, char* out, const Box& box, int64_t column,
+                     int64_t columns, int64_t x_first) const {
   const int64_t vectors = (columns + lanes_ - 1) / lanes_, width = vectors * lanes_;
-  const int64_t blocks = static_cast<int64_t>(block_row_.size()) - 1;
+  const int64_t blocks = static_cast<int64_t>(all_.block.size()) - 1;
   int64_t out_row;
   const bool direct = out_item_ == item_ && c_.out_column == 1 && progression(box, &out_row) == box.rows;
   char* const to = out + (out_offset(box, 0) + column * c_.out_column) * out_item_;
@@ -55,20 +111,11 @@ void ConvPlan::panel(const char* w, char* out, const Box& box, int64_t column, i
   t.sums.high_level = extent_[0] * extent_[1] * extent_[2] * extent_[3] * width;
   t.sums.out = direct ? to : box.scratch + result_at_;
   t.sums.out_row = direct ? out_row : width;
-  char* const packed = box.scratch + packed_at_;
   t.w = packed;
-  bool by_window = clipped_;
   for (int64_t b = 0; b < blocks; ++b) {
-    pack(w, column, columns, width, b, packed);
-    const int64_t rows = block_row_[static_cast<size_t>(b) + 1] - block_row_[static_cast<size_t>(b)];
-    if (padded_ && !by_window && !conv_.finite[wide_](packed, rows * width)) {
-      by_window = true;
-      b = -1;
-      continue;
-    }
     t.sums.chunk = b * block_chunks_;
     t.sums.last = b + 1 == blocks;
-    if (by_window) {
+    if (clipped_ || !finite) {
       each_window(box, b, t, vectors);
     } else {
       tiles(box, 0, box.rows, all_, b, t, vectors);
@@ -85,7 +132,6 @@ void ConvPlan::tiles(const Box& box, int64_t first, int64_t count, const Terms& 
   const int64_t width = vectors * lanes_, begin = terms.block[static_cast<size_t>(block)];
   t.runs = terms.runs.data() + begin;
   t.run_count = terms.block[static_cast<size_t>(block) + 1] - begin;
-  t.w = static_cast<const char*>(t.w) - block_row_[static_cast<size_t>(block)] * width * item_;
   const ConvTile start = t;
   for (int half = 0; half < 2; ++half) {
     const int64_t mr = half ? height - 1 : height;

@@ -34,31 +34,49 @@ constexpr void fill_widths(ConvTileFn (*table)[kDotRows]) {
   if constexpr (NV < kDotVectors) fill_widths<T, kDepthwise, NV + 1>(table);
 }
 
+// Rows of the source lie far apart and each is read a line at a time, so that the hardware follows none of
+// them: lines are asked for some blocks ahead.
+constexpr int64_t kAheadBytes = 512;
+
+// Lanes that are there of one vector, terms [0, n) from src on: transposed, each term to its place.
 template <class In>
-void pack_positions(const ConvPack& p) {
+SB_INLINE void pack_block(const ConvPack& p, const In* src, int rows, int n, int64_t lane, int64_t* position,
+                          int64_t* channel) {
   using T = acc<In>;
   constexpr int kVec = kLanes<T>;
-  const In* src = static_cast<const In*>(p.src);
-  T* dst = static_cast<T*>(p.dst);
+  vec<T> block[kVec];
+  if (rows == kVec && n == kVec) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kVec; ++r) {
+      const In* from = src + r * p.lane_stride;
+      __builtin_prefetch(reinterpret_cast<const char*>(from) + kAheadBytes);
+      block[r] = load_as(from);
+    }
+  } else {
+    for (int r = 0; r < kVec; ++r) block[r] = r < rows ? load_as(src + r * p.lane_stride, n) : vec<T>{};
+  }
+  transpose(block);
+  T* dst = static_cast<T*>(p.dst) + lane;
+#pragma GCC unroll 16
+  for (int i = 0; i < kVec; ++i) {
+    if (i == n) break;
+    const int64_t place = p.place[*position];
+    if (place >= 0) store(dst + (place + *channel) * p.width, block[i]);
+    if (++*position == p.positions) *position = 0, ++*channel;
+  }
+}
+
+template <class In>
+void pack_positions(const ConvPack& p) {
+  constexpr int kVec = kLanes<acc<In>>;
   const int64_t terms = p.positions * p.channels;
   for (int64_t lane = 0; lane < p.fill; lane += kVec) {
-    const int64_t rows = p.lanes - lane < kVec ? p.lanes - lane : kVec;
+    const int rows = static_cast<int>(p.lanes - lane < kVec ? p.lanes - lane : kVec);
+    const In* src = static_cast<const In*>(p.src) + lane * p.lane_stride;
     int64_t position = 0, channel = 0;
     for (int64_t j = 0; j < terms; j += kVec) {
       const int n = static_cast<int>(terms - j < kVec ? terms - j : kVec);
-      alignas(64) T block[kVec * kVec];
-      if (rows > 0) {
-        transpose_block(src + lane * p.lane_stride + j, p.lane_stride, static_cast<int>(rows), n, block, kVec,
-                        kVec);
-      } else {
-        memset(block, 0, sizeof block);
-      }
-      for (int i = 0; i < n; ++i) {
-        if (p.place[position] >= 0) {
-          store(dst + (p.place[position] + channel) * p.width + lane, load<vec<T>>(block + i * kVec));
-        }
-        if (++position == p.positions) position = 0, ++channel;
-      }
+      pack_block(p, src + j, rows, n, lane, &position, &channel);
     }
   }
 }

@@ -136,11 +136,8 @@ int run_phase(const Kernels& all, const Convolution& c, const ConvAxis* const ax
   const int64_t each = std::max<int64_t>(1, blocks / c.groups);
   const ConvPlan plan(all, c, axes, std::max<int64_t>(64, (pixels + each - 1) / each));
   const int64_t boxes = plan.blocks(), panels = plan.panels();
-  // Columns are split where there are too few pixels, and where each panel stages its own channels anyway.
-  const int64_t parts =
-      c.depthwise
-          ? panels
-          : std::min(panels, std::max<int64_t>(1, (wanted + boxes * c.groups - 1) / (boxes * c.groups)));
+  // Columns are split where there are too few pixels.
+  const int64_t parts = std::min(panels, std::max<int64_t>(1, (wanted + boxes * c.groups - 1) / (boxes * c.groups)));
   static thread_local Arena arena;
   const int64_t packed = aligned(plan.packed_bytes());
   const ConvWeights weights = {arena.reserve(packed + c.groups * panels), arena.reserve(0) + packed};

@@ -56,7 +56,7 @@ ConvPlan::ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvA
   split_ = terms_ <= kUnblockedTerms ? 62 : kBlockLevels;
   block_chunks_ = split_ == 62 ? chunks_ : int64_t{1} << split_;
   staged_ = !empty_ && (padded_ || in_item_ != item_ ||
-                        (c_.x_channel != 1 && (c_.depthwise ? c_.columns : c_.channels) > 1));
+                        (c_.x_channel != 1 && stage_columns() > 1));
   choose_panels();
   choose_blocks(rows);
   lay_out();
@@ -81,7 +81,7 @@ void ConvPlan::choose_panels() {
 // A block is a box of outputs: whole along the inner axes, a part of one axis, one entry of the outer ones.
 void ConvPlan::choose_blocks(int64_t rows) {
   const int64_t size[4] = {c_.images, axis_[0]->out, axis_[1]->out, axis_[2]->out};
-  const int64_t columns = c_.depthwise ? max_vectors_ * lanes_ : c_.channels;
+  const int64_t columns = stage_columns();
   for (;; rows = std::max(kFewestRows, rows / 2)) {
     int64_t inner = 1;
     for (int i = 3; i >= 0; --i) {
@@ -120,7 +120,7 @@ int64_t ConvPlan::stage_bytes(int64_t columns) const {
 
 // Strides, terms and scratch.
 void ConvPlan::lay_out() {
-  const int64_t columns = c_.depthwise ? max_vectors_ * lanes_ : c_.channels;
+  const int64_t columns = stage_columns();
   int64_t high[3];
   const int64_t low[3] = {0, 0, 0};
   if (staged_) {
@@ -219,7 +219,7 @@ bool ConvPlan::run(const char* x, const ConvWeights& w, char* out, int64_t block
   }
   x += (group * c_.x_group + box.begin[0] * c_.x_image) * in_item_;
   out += group * c_.out_group * out_item_;
-  if (staged_ && !c_.depthwise) stage(x, &box, c_.channels);
+  if (staged_) stage(x, &box);
   if (!staged_) {
     int64_t at = 0;
     for (int i = 0; i < 3 && !empty_; ++i) {
@@ -232,9 +232,7 @@ bool ConvPlan::run(const char* x, const ConvWeights& w, char* out, int64_t block
   for (int64_t p = first_panel; p < last_panel; ++p) {
     const int64_t column = panel_[static_cast<size_t>(p)],
                   columns = panel_[static_cast<size_t>(p) + 1] - column;
-    if (staged_ && c_.depthwise) stage(x + column * c_.x_channel * in_item_, &box, columns);
-    panel(w.packed + packed_offset(group, p), w.finite[group * panels() + p] != 0, out, box, column, columns,
-          staged_ ? 0 : column);
+    panel(w.packed + packed_offset(group, p), w.finite[group * panels() + p] != 0, out, box, column, columns);
   }
   arena.trim(kKept);
   return true;
@@ -242,7 +240,8 @@ bool ConvPlan::run(const char* x, const ConvWeights& w, char* out, int64_t block
 
 // Copies the pixels that a block reads, widened and with their channels contiguous, into a box whose borders
 // are zeros where the window leaves the image.
-void ConvPlan::stage(const char* x, Box* box, int64_t columns) const {
+void ConvPlan::stage(const char* x, Box* box) const {
+  const int64_t columns = stage_columns();
   int64_t begin[3], from[3], until[3], size[3];  // pixel of position 0; positions in the image; all
   for (int i = 0; i < 3; ++i) {
     const ConvAxis& a = *axis_[i];
@@ -260,8 +259,7 @@ void ConvPlan::stage(const char* x, Box* box, int64_t columns) const {
   }
   char* const staged = box->scratch + stage_at_;
   const int64_t pixel = c_.x_axis[2] * unit_[2], inner = stage_[2] * item_;
-  const bool dense =
-      columns == stage_[2] && ((c_.x_channel == 1 && pixel == columns) || (columns == 1 && pixel == 1));
+  const bool dense = columns == 1 ? pixel == 1 : c_.x_channel == 1 && pixel == columns;
   for (int64_t n = 0; n < box->size[0]; ++n) {
     for (int64_t i = 0; i < size[0]; ++i) {
       for (int64_t j = 0; j < size[1]; ++j) {

@@ -55,10 +55,10 @@ class ConvPlan {
   void place_weights();
   int64_t packed_offset(int64_t group, int64_t panel) const;
   void add_terms(const int64_t low[3], const int64_t high[3], Terms* terms) const;
-  void stage(const char* x, Box* box, int64_t columns) const;
+  void stage(const char* x, Box* box) const;
+  int64_t stage_columns() const { return c_.depthwise ? c_.columns : c_.channels; }
   void point(const char* base, const Box& box, int64_t image, const int64_t stride[3]) const;
-  void panel(const char* packed, bool finite, char* out, const Box& box, int64_t column, int64_t columns,
-             int64_t x_first) const;
+  void panel(const char* packed, bool finite, char* out, const Box& box, int64_t column, int64_t columns) const;
   void tiles(const Box& box, int64_t first, int64_t count, const Terms& terms, int64_t block, ConvTile tile,
              int64_t vectors) const;
   void each_window(const Box& box, int64_t block, const ConvTile& tile, int64_t vectors) const;

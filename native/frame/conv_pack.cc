@@ -95,7 +95,7 @@ void ConvPlan::pack(const char* w, int64_t group, int64_t panel, const ConvWeigh
 // 0 + t = t for each later term or chunk t that is not zero, and DOT-5 adds +0 to what is left. A weight that
 // is infinite or NaN is told when it is packed; then each window is given the taps that it has and no others.
 void ConvPlan::panel(const char* packed, bool finite, char* out, const Box& box, int64_t column,
-                     int64_t columns, int64_t x_first) const {
+                     int64_t columns) const {
   const int64_t vectors = (columns + lanes_ - 1) / lanes_, width = vectors * lanes_;
   const int64_t blocks = static_cast<int64_t>(all_.block.size()) - 1;
   int64_t out_row;
@@ -103,7 +103,7 @@ void ConvPlan::panel(const char* packed, bool finite, char* out, const Box& box,
   char* const to = out + (out_offset(box, 0) + column * c_.out_column) * out_item_;
 
   ConvTile t = {};
-  t.x_first = x_first;
+  t.x_first = c_.depthwise ? column : 0;
   t.sums.cols = columns;
   t.sums.split = split_;
   t.sums.low = box.scratch + low_at_;

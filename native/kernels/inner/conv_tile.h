@@ -27,8 +27,8 @@ void conv_tile(const ConvTile& t) {
       V sum[MR][NV] = {};
       do {
         const T* w = static_cast<const T*>(t.w) + run->w * (NV * kVec);
-        const int64_t stop = run->x + run->terms;
-        for (int64_t k = run->x; k < stop; ++k) {
+        int64_t k = run->x + (kDepthwise ? t.x_first : 0);
+        for (const int64_t stop = k + run->terms; k < stop; ++k) {
           V wv[NV];
 #pragma GCC unroll 8
           for (int v = 0; v < NV; ++v) wv[v] = load<V>(w + v * kVec);
@@ -37,10 +37,9 @@ void conv_tile(const ConvTile& t) {
             if constexpr (kDepthwise) {
 #pragma GCC unroll 8
               for (int v = 0; v + 1 < NV; ++v) {
-                sum[r][v] = fma(load<V>(row[r] + t.x_first + k + v * kVec), wv[v], sum[r][v]);
+                sum[r][v] = fma(load<V>(row[r] + k + v * kVec), wv[v], sum[r][v]);
               }
-              sum[r][NV - 1] =
-                  fma(load(row[r] + t.x_first + k + (NV - 1) * kVec, tail), wv[NV - 1], sum[r][NV - 1]);
+              sum[r][NV - 1] = fma(load(row[r] + k + (NV - 1) * kVec, tail), wv[NV - 1], sum[r][NV - 1]);
             } else {
               const V xv = splat<V>(row[r][k]);
 #pragma GCC unroll 8

@@ -169,7 +169,7 @@ def main() -> None:
 
     torch.set_num_threads(options.threads)
     torch.set_grad_enabled(False)
-    print(f"{'':16}batch {'ours NCHW':>11} {'NHWC':>9} {'torch NCHW':>11} {'NHWC':>9}  NCHW  NHWC  (least / median)  GFLOP/s")
+    print(f"{'':16}batch {'ours NCHW':>11} {'NHWC':>9} {'torch NCHW':>11} {'NHWC':>9}  NCHW NHWC / medians  GFLOP/s")
     rows = []
     for layer in LAYERS:
         for batch in options.batch or (1, 32):

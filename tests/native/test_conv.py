@@ -1,4 +1,4 @@
-"""sb_conv against its scalar twin, bit for bit: geometry, strides, dtypes, special values, instruction sets, threads."""
+"""sb_conv against its scalar twin, bitwise: geometry, strides, dtypes, special values, threads, instruction sets."""
 
 import hashlib
 import math
@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 sys.path.insert(0, os.path.dirname(__file__))
-from test_dot import WORDS, assert_same_bits, at_the_edge, words  # noqa: E402
+from test_dot import WORDS, assert_same_bits, at_the_edge, words
 
-from samebits.native._library import DTYPES, library  # noqa: E402
+from samebits.native._library import DTYPES, library
 
 WORK = 200_000  # multiply-adds that the twin may spend on one example
 FIELDS = ("in_size", "kernel_size", "out_size", "stride", "pad", "in_dilation", "kernel_dilation")
@@ -207,7 +207,8 @@ def named():
         "far padding": Case(channels=2, columns=3, image=(2, 3), kernel=(2, 2), kernel_dilation=(1, 4000, 1),
                             pad=((0, 1), (4000, 4003), (0, 0))),
         "chunks without terms": Case(channels=1, columns=3, image=(5,), kernel=(900,), pad=((880, 890),), special="w"),
-        "gradient of weights": Case(batch=3, channels=2, columns=9, image=(30, 31), kernel=(28, 29), x=Layout((2, 0, 1, 3, 4)),
+        "gradient of weights": Case(batch=3, channels=2, columns=9, image=(30, 31), kernel=(28, 29),
+                                    x=Layout((2, 0, 1, 3, 4)),
                                     w=Layout((2, 0, 1, 3, 4)), out=Layout((2, 0, 1, 3, 4))),
         "volume": Case(batch=2, channels=5, columns=9, image=(4, 5, 6), kernel=(2, 3, 2), pad=one, stride=(1, 2, 1)),
         "cropped": Case(channels=3, columns=4, image=(9, 9), kernel=(3, 3), pad=((-2, 1), (3, -3), (0, 0))),
@@ -265,7 +266,9 @@ def test_images_do_not_depend_on_the_batch():
         part = replace(case, batch=len(images))
         out = np.empty((len(images), 7, 6, 30), np.float32)
         places = [lay.place(s)[2] for lay, s in zip((part.x, part.w, part.out), part.shapes(), strict=True)]
-        assert functions()[0](part.describe(places), images.ctypes.data, weights.ctypes.data, out.ctypes.data, None) == 0
+        assert (
+            functions()[0](part.describe(places), images.ctypes.data, weights.ctypes.data, out.ctypes.data, None) == 0
+        )
         return out.view(np.uint32)
 
     whole = run(x, w)
@@ -294,9 +297,8 @@ def digest():
 
 
 def digest_elsewhere(**environment):
-    folder = os.path.dirname(__file__)
-    code = f"import sys; sys.path.insert(0, {folder!r}); import test_conv; print(test_conv.digest())"
-    env = {**os.environ, **environment}
+    code = "from tests.native import test_conv; print(test_conv.digest())"
+    env = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()
@@ -341,7 +343,7 @@ def test_threads_agree(threads, digest_here):
     ],
 )
 def test_errors(change, message):
-    """Positions: 3 batch ... 6 out channels, 7 image, 10 kernel, 13 out, 16 stride, 19 pad, 22 and 25 dilations, 28 x."""
+    """Positions: 3 batch ... 6 out channels, 7 image, 10 kernel, 13 out, 16 stride, 19 pad, 22, 25 dilations, 28 x."""
     desc = Case(channels=2, columns=2, image=(4,), kernel=(2,)).describe([(8, 8, 4, 1), (8, 4, 2, 1), (6, 6, 3, 1)])
     for i, value in change.items():
         desc[i] = value

@@ -68,7 +68,9 @@ def convolution(
     w_layout = _layout("w_layout", layouts[1], "OI", rank)
     out_layout = _layout("out_layout", layouts[2] or x_layout, "NC", rank)
     steps = _per_axis("strides", strides, rank, 1)
-    holes, spread = (_per_axis(n, d, rank, 1) for n, d in (("lhs_dilation", lhs_dilation), ("rhs_dilation", rhs_dilation)))
+    holes, spread = (
+        _per_axis(n, d, rank, 1) for n, d in (("lhs_dilation", lhs_dilation), ("rhs_dilation", rhs_dilation))
+    )
     pads = _pads(padding, rank)
     xs, ws = x.transpose(_axes(x_layout, "NC")), w.transpose(_axes(w_layout, "OI"))
     if not isinstance(groups, Integral) or groups < 1 or xs.shape[1] % groups or ws.shape[0] % groups:
@@ -81,14 +83,20 @@ def convolution(
             "w's input channels are those of one group"
         )
     out_shape = []
-    for n, k, step, (low, high), hole, far in zip(
-        xs.shape[2:], ws.shape[2:], steps, pads, holes, spread, strict=True
-    ):
+    for n, k, step, (low, high), hole, far in zip(xs.shape[2:], ws.shape[2:], steps, pads, holes, spread, strict=True):
         length = (n - 1) * hole + 1 if n else 0
         room = low + length + high - ((k - 1) * far + 1 if k else 0)
         out_shape.append(max(0, room // step + 1))
     return Convolution(
-        _grouped(xs, 1, groups), _grouped(ws, 0, groups), steps, pads, holes, spread, tuple(out_shape), out_layout, result
+        _grouped(xs, 1, groups),
+        _grouped(ws, 0, groups),
+        steps,
+        pads,
+        holes,
+        spread,
+        tuple(out_shape),
+        out_layout,
+        result,
     )
 
 
@@ -162,8 +170,10 @@ def _per_axis(name: str, value: int | Sequence[int], rank: int, least: int | Non
 def _pads(padding: Padding, rank: int) -> tuple[tuple[int, int], ...]:
     rows = (padding,) * rank if isinstance(padding, Integral) else tuple(padding)  # pyright: ignore
     pairs = [(p, p) if isinstance(p, Integral) else tuple(p) for p in rows]
-    if len(pairs) != rank or any(len(p) != 2 for p in pairs) or not all(
-        isinstance(v, Integral) for v in chain.from_iterable(pairs)
+    if (
+        len(pairs) != rank
+        or any(len(p) != 2 for p in pairs)
+        or not all(isinstance(v, Integral) for v in chain.from_iterable(pairs))
     ):
         raise ValueError(
             f"padding is {padding!r}; give one integer, or an integer or a (low, high) pair for each of the {rank} "

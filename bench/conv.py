@@ -16,6 +16,7 @@ import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
@@ -116,8 +117,8 @@ def aligned(shape, rng=None):
 def measure(layer: Layer, batch: int, rounds: int, clock: Callable[[], int]) -> dict[str, dict[str, float]]:
     """Of ours and torch's in both layouts: the least and the median time of a call."""
     import numpy as np
-    import torch
 
+    torch = import_module("torch")
     rng = np.random.default_rng(0)
     n, k, m, c = layer.image, layer.kernel, layer.out, layer.channels // layer.groups
     x, w = aligned((batch, layer.channels, n, n), rng), aligned((layer.columns, c, k, k), rng)
@@ -165,8 +166,8 @@ def main() -> None:
     os.environ["SAMEBITS_THREADS"] = str(options.threads)
     if options.threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    import torch
 
+    torch = import_module("torch")
     torch.set_num_threads(options.threads)
     torch.set_grad_enabled(False)
     print(f"{'':16}batch {'ours NCHW':>11} {'NHWC':>9} {'torch NCHW':>11} {'NHWC':>9}  NCHW NHWC / medians  GFLOP/s")

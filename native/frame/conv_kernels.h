@@ -1,4 +1,4 @@
-// The inner tiles of the convolution (clauses CONV-*): what frame/conv_block.cc asks of an instruction set.
+// The inner tiles of the convolution (clauses CONV-*): what frame/conv_panel.cc asks of an instruction set.
 //
 // Rows are output pixels, columns are output channels, which are vectorised. The image lies with its channels
 // contiguous, so a kernel position is one offset that all rows share. A tile never splits the terms of a

@@ -36,7 +36,7 @@ def channels_last(x, w):
     """The same operands as NHWC and HWIO, with the keywords that say so."""
     letters = "DHW"[-(x.ndim - 2) :]
     spatial = range(2, x.ndim)
-    keywords = {"x_layout": f"N{letters}C", "w_layout": f"{letters}IO"}
+    keywords: dict = {"x_layout": f"N{letters}C", "w_layout": f"{letters}IO"}
     return (
         np.ascontiguousarray(x.transpose(0, *spatial, 1)),
         np.ascontiguousarray(w.transpose(*spatial, 1, 0)),
@@ -55,9 +55,8 @@ def test_any_geometry_and_layout(agree, numbers, case, dtype, special, last, see
         x_last, w_last, layouts = channels_last(x, w)
         moved = agree("conv", x_last, w_last, **keywords, **layouts)
         assert bits.same(np.ascontiguousarray(np.moveaxis(moved, -1, 1)), out)
-        assert bits.same(
-            native.conv(x_last, w_last, **keywords, **layouts, out_layout="NCDHW"[:2] + "DHW"[5 - x.ndim :]), out
-        )
+        first = "NC" + "DHW"[5 - x.ndim :]
+        assert bits.same(native.conv(x_last, w_last, **keywords, **layouts, out_layout=first), out)
 
 
 @settings(max_examples=40, deadline=None)
@@ -87,9 +86,9 @@ def test_the_reference_is_the_clauses_as_a_loop(numbers, case, seed):
                         chain = order.add(slots.pop(level), chain)
                         level += 1
                     slots[level], chain, chunk = chain, np.float32(0), chunk + 1
-        total = None
-        for level in sorted(slots):
-            total = slots[level] if total is None else order.add(slots[level], total)
+        total, *higher = (slots[level] for level in sorted(slots))
+        for value in higher:
+            total = order.add(value, total)
         assert bits.same(np.asarray(order.add(total, np.float32(0))), out[(n, o, *p)])
 
 

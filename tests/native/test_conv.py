@@ -322,6 +322,23 @@ def test_threads_agree(threads, digest_here):
 
 
 @pytest.mark.parametrize(
+    "change",
+    [
+        {"channels": 1 << 45},
+        {"channels": 1 << 33, "kernel": (1 << 23,), "in_dilation": (1 << 23, 1, 1)},
+    ],
+)
+def test_more_terms_than_any_memory_holds_is_an_error(change):
+    """Strides of 0 make operands of any size; tables and scratch for them are refused before they are made."""
+    case = Case(**{"kernel": (3,), "image": (4,), **change})
+    desc = case.describe([(0, 0, 0, 0)] * 2 + [(1 << 20, 1 << 20, 1 << 20, 1)])
+    desc[3] = desc[13] = 1  # one output
+    x = np.zeros(8, np.float32).ctypes.data
+    assert functions()[0](desc, x, x, x, None) == -1
+    assert "sb_conv: no memory" in library().sb_error().decode()
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({0: 99}, "dtype is 99, which is no dtype"),

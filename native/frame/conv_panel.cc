@@ -1,66 +1,16 @@
-// The panels of a block: packed weights against staged pixels, and the finished sums to where they belong.
+// The panels of a phase: weights packed, multiplied with a block's pixels, finished sums brought to where
+// they belong.
 #include <algorithm>
 
-#include "frame/arena.h"
-#include "frame/conv_block.h"
-#include "samebits/contract.h"
+#include "frame/conv_plan.h"
 
 namespace sb {
-namespace {
-
-// Kernel positions for which a table says where their weights go.
-constexpr int64_t kMostPlaces = 1 << 12;
-
-}  // namespace
-
 int64_t ConvPlan::packed_offset(int64_t group, int64_t panel) const {
   const int64_t width = (c_.columns + lanes_ - 1) / lanes_ * lanes_;
   return (group * width + panel_[static_cast<size_t>(panel)]) * terms_ * item_;
 }
 
 int64_t ConvPlan::packed_bytes() const { return empty_ ? 0 : packed_offset(c_.groups, 0); }
-
-// Kernel positions that fill the memory between a channel and the next (OIHW, flipped or not), or weights
-// that have all terms of a column in one row (OHWI), are read in one sweep.
-void ConvPlan::place_weights() {
-  const int64_t positions = c_.kernel[0] * c_.kernel[1] * c_.kernel[2];
-  if (empty_ || c_.w_column == 1 || positions > kMostPlaces) return;
-  bool row = c_.w_channel == 1 && terms_ == positions * c_.channels;
-  for (int64_t i = 2, step = c_.channels; i >= 0; step *= c_.kernel[i--]) {
-    row = row && (c_.kernel[i] == 1 || c_.w_axis[i] == step);
-  }
-  if (row) {
-    place_ = {0};
-    place_channels_ = terms_;
-    return;
-  }
-  if (c_.w_channel != positions && c_.channels > 1) return;
-  int64_t first = 0;
-  for (int i = 0; i < 3; ++i) first += std::min<int64_t>(0, c_.w_axis[i] * (c_.kernel[i] - 1));
-  std::vector<int64_t> place(static_cast<size_t>(positions), -1);
-  std::vector<bool> taken(static_cast<size_t>(positions), false);
-  for (int64_t t = 0; t < positions; ++t) {
-    const int64_t at = t / c_.kernel[2] / c_.kernel[1] * c_.w_axis[0] +
-                       t / c_.kernel[2] % c_.kernel[1] * c_.w_axis[1] + t % c_.kernel[2] * c_.w_axis[2] -
-                       first;
-    if (at < 0 || at >= positions || taken[static_cast<size_t>(at)]) return;
-    taken[static_cast<size_t>(at)] = true;
-  }
-  int64_t next = 0;
-  for (const ConvTap& t0 : axis_[0]->taps) {
-    for (const ConvTap& t1 : axis_[1]->taps) {
-      for (const ConvTap& t2 : axis_[2]->taps) {
-        const int64_t at =
-            t0.index * c_.w_axis[0] + t1.index * c_.w_axis[1] + t2.index * c_.w_axis[2] - first;
-        place[static_cast<size_t>(at)] = next;
-        next += c_.channels;
-      }
-    }
-  }
-  place_ = std::move(place);
-  place_first_ = first;
-  place_channels_ = c_.channels;
-}
 
 void ConvPlan::pack(const char* w, int64_t group, int64_t panel, const ConvWeights& to) const {
   const int64_t column = panel_[static_cast<size_t>(panel)],

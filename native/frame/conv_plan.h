@@ -1,7 +1,8 @@
-// One phase of a convolution: how it is cut into blocks of output pixels, and the work of one block on one
-// thread. Nothing here moves a bit.
-#ifndef SB_FRAME_CONV_BLOCK_H_
-#define SB_FRAME_CONV_BLOCK_H_
+// One phase of a convolution: how it is cut into blocks of output pixels and panels of columns
+// (conv_plan.cc), what a block needs of the image (conv_stage.cc) and the work on a panel (conv_panel.cc).
+// Nothing here moves a bit.
+#ifndef SB_FRAME_CONV_PLAN_H_
+#define SB_FRAME_CONV_PLAN_H_
 
 #include <stdint.h>
 
@@ -26,6 +27,8 @@ class ConvPlan {
 
   int64_t blocks() const { return count_[0] * count_[1] * count_[2] * count_[3]; }
   int64_t panels() const { return static_cast<int64_t>(panel_.size()) - 1; }
+  // Whether it asks for more memory than there can be; then nothing else may be called.
+  bool impossible() const { return impossible_; }
   // Bytes of all packed weights; packs a panel's.
   int64_t packed_bytes() const;
   void pack(const char* w, int64_t group, int64_t panel, const ConvWeights& to) const;
@@ -57,8 +60,9 @@ class ConvPlan {
   void add_terms(const int64_t low[3], const int64_t high[3], Terms* terms) const;
   void stage(const char* x, Box* box) const;
   int64_t stage_columns() const { return c_.depthwise ? c_.columns : c_.channels; }
-  void point(const char* base, const Box& box, int64_t image, const int64_t stride[3]) const;
-  void panel(const char* packed, bool finite, char* out, const Box& box, int64_t column, int64_t columns) const;
+  void point(const char* base, const Box& box) const;
+  void panel(const char* packed, bool finite, char* out, const Box& box, int64_t column,
+             int64_t columns) const;
   void tiles(const Box& box, int64_t first, int64_t count, const Terms& terms, int64_t block, ConvTile tile,
              int64_t vectors) const;
   void each_window(const Box& box, int64_t block, const ConvTile& tile, int64_t vectors) const;
@@ -72,7 +76,7 @@ class ConvPlan {
   const ConvAxis* axis_[3];
   int wide_, lanes_, item_, in_item_, out_item_;
   int64_t extent_[4], count_[4];  // of a block; of blocks along each axis
-  bool padded_, staged_, clipped_, empty_, impossible_ = false;
+  bool padded_, staged_, clipped_, empty_, impossible_;
   int64_t unit_[3], step_[3];  // pixels from one staged position to the next; positions per output
   int64_t stage_[3], image_;   // staged strides: of a position, of an image
   int64_t limit_[3];           // staged positions at most
@@ -82,10 +86,9 @@ class ConvPlan {
   std::vector<int64_t> panel_;  // the first column of each, and the end
   int split_;
   int max_vectors_ = 1;
-  int64_t max_rows_;
   Terms all_;
   int64_t row_at_, stage_at_, result_at_, low_at_, high_at_, scratch_;
 };
 
 }  // namespace sb
-#endif  // SB_FRAME_CONV_BLOCK_H_
+#endif  // SB_FRAME_CONV_PLAN_H_

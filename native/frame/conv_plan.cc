@@ -1,6 +1,5 @@
-#include "frame/conv_block.h"
-
-#include <string.h>
+// Blocks, panels, terms and scratch of a phase.
+#include "frame/conv_plan.h"
 
 #include <algorithm>
 
@@ -10,19 +9,22 @@
 namespace sb {
 namespace {
 
-// Bytes XX
-constexpr int64_t kStage = 640 << 10, kFewestRows = 96;
+// Bytes of a block's image: beside a panel's weights it should stay in L2 (1 MB here), as every panel reads
+// it again. Blocks are made smaller for it, but not so small that the weights, which every block reads, come
+// too often.
+constexpr int64_t kStage = 512 << 10, kFewestRows = 96;
 
 // Terms that all rows pass before the next ones, as in the dot: four chunks of a panel are 256 KB, which stay
 // in L2 beside the image. Up to twice as many, the partial sums cost more than they save.
 constexpr int kBlockLevels = 2;
 constexpr int64_t kUnblockedTerms = 2048;
 
-// Scratch that a thread keeps from one block to the next; what needed more gives it back.
-constexpr int64_t kKept = int64_t{1} << 25;
+// Bytes of packed weights or of a staged image, and chunks of terms, that no real convolution has: what asks
+// for more is refused before sizes overflow or a table fills the memory.
+constexpr double kImpossible = 1e12, kMostChunks = 1 << 26;
 
-// Bytes that no machine has; what asks for more gets no further.
-constexpr double kImpossible = 1e14;
+// Kernel positions for which a table says where their weights go.
+constexpr int64_t kMostPlaces = 1 << 12;
 
 constexpr int kInItem[kDotTypes] = {2, 2, 4, 8};
 
@@ -55,11 +57,16 @@ ConvPlan::ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvA
   chunks_ = std::max<int64_t>(1, ceil_div(chunks_, SB_CHUNK));
   split_ = terms_ <= kUnblockedTerms ? 62 : kBlockLevels;
   block_chunks_ = split_ == 62 ? chunks_ : int64_t{1} << split_;
-  staged_ = !empty_ && (padded_ || in_item_ != item_ ||
-                        (c_.x_channel != 1 && stage_columns() > 1));
+  staged_ = !empty_ && (padded_ || in_item_ != item_ || (c_.x_channel != 1 && stage_columns() > 1));
   choose_panels();
   choose_blocks(rows);
-  lay_out();
+  double staged = static_cast<double>(extent_[0]) * static_cast<double>(stage_columns()) * item_;
+  for (int64_t n : limit_) staged *= static_cast<double>(n);
+  const double packed = static_cast<double>(c_.groups) * static_cast<double>(c_.columns + lanes_) *
+                        static_cast<double>(terms_) * item_;
+  impossible_ =
+      packed > kImpossible || (staged_ && staged > kImpossible) || static_cast<double>(chunks_) > kMostChunks;
+  if (!impossible_) lay_out();
 }
 
 // Panels as equal as can be.
@@ -74,8 +81,6 @@ void ConvPlan::choose_panels() {
                               static_cast<int>(ceil_div(panel_.back() - panel_[panel_.size() - 2], lanes_)));
     }
   }
-  max_rows_ = 0;
-  for (int v = 0; v < max_vectors_; ++v) max_rows_ = std::max<int64_t>(max_rows_, conv_.rows[v]);
 }
 
 // A block is a box of outputs: whole along the inner axes, a part of one axis, one entry of the outer ones.
@@ -124,10 +129,6 @@ void ConvPlan::lay_out() {
   int64_t high[3];
   const int64_t low[3] = {0, 0, 0};
   if (staged_) {
-    double bytes = static_cast<double>(extent_[0]) * static_cast<double>(columns) * item_;
-    for (int64_t n : limit_) bytes *= static_cast<double>(n);
-    impossible_ = bytes > kImpossible;
-    if (impossible_) return;
     stage_[2] = columns;
     stage_[1] = limit_[2] * stage_[2];
     stage_[0] = limit_[1] * stage_[1];
@@ -202,110 +203,46 @@ void ConvPlan::add_terms(const int64_t low[3], const int64_t high[3], Terms* ter
   close_until(chunks_);
 }
 
-bool ConvPlan::run(const char* x, const ConvWeights& w, char* out, int64_t block, int64_t group,
-                   int64_t first_panel, int64_t last_panel) const {
-  static thread_local Arena arena;
-  Box box;
-  box.scratch = impossible_ ? nullptr : arena.reserve(scratch_);
-  if (!box.scratch) return false;
-  box.row = reinterpret_cast<const void**>(box.scratch + row_at_);
-  box.rows = 1;
-  for (int i = 3; i >= 0; --i) {
-    const int64_t size = i == 0 ? c_.images : axis_[i - 1]->out;
-    box.begin[i] = block % count_[i] * extent_[i];
-    box.size[i] = std::min(extent_[i], size - box.begin[i]);
-    box.rows *= box.size[i];
-    block /= count_[i];
+// Kernel positions that fill the memory between a channel and the next (OIHW, flipped or not), or weights
+// that have all terms of a column in one row (OHWI), are read in one sweep.
+void ConvPlan::place_weights() {
+  const int64_t positions = c_.kernel[0] * c_.kernel[1] * c_.kernel[2];
+  if (empty_ || c_.w_column == 1 || positions > kMostPlaces) return;
+  bool row = c_.w_channel == 1 && terms_ == positions * c_.channels;
+  for (int64_t i = 2, step = c_.channels; i >= 0; step *= c_.kernel[i--]) {
+    row = row && (c_.kernel[i] == 1 || c_.w_axis[i] == step);
   }
-  x += (group * c_.x_group + box.begin[0] * c_.x_image) * in_item_;
-  out += group * c_.out_group * out_item_;
-  if (staged_) stage(x, &box);
-  if (!staged_) {
-    int64_t at = 0;
-    for (int i = 0; i < 3 && !empty_; ++i) {
-      at += (axis_[i]->first + box.begin[i + 1] * axis_[i]->stride + axis_[i]->taps.front().offset) *
-            c_.x_axis[i];
-      box.shift[i] = 0;
-    }
-    point(x + at * item_, box, image_, stage_);
+  if (row) {
+    place_ = {0};
+    place_channels_ = terms_;
+    return;
   }
-  for (int64_t p = first_panel; p < last_panel; ++p) {
-    const int64_t column = panel_[static_cast<size_t>(p)],
-                  columns = panel_[static_cast<size_t>(p) + 1] - column;
-    panel(w.packed + packed_offset(group, p), w.finite[group * panels() + p] != 0, out, box, column, columns);
+  if (c_.w_channel != positions && c_.channels > 1) return;
+  int64_t first = 0;
+  for (int i = 0; i < 3; ++i) first += std::min<int64_t>(0, c_.w_axis[i] * (c_.kernel[i] - 1));
+  std::vector<int64_t> place(static_cast<size_t>(positions), -1);
+  std::vector<bool> taken(static_cast<size_t>(positions), false);
+  for (int64_t t = 0; t < positions; ++t) {
+    const int64_t at = t / c_.kernel[2] / c_.kernel[1] * c_.w_axis[0] +
+                       t / c_.kernel[2] % c_.kernel[1] * c_.w_axis[1] + t % c_.kernel[2] * c_.w_axis[2] -
+                       first;
+    if (at < 0 || at >= positions || taken[static_cast<size_t>(at)]) return;
+    taken[static_cast<size_t>(at)] = true;
   }
-  arena.trim(kKept);
-  return true;
-}
-
-// Copies the pixels that a block reads, widened and with their channels contiguous, into a box whose borders
-// are zeros where the window leaves the image.
-void ConvPlan::stage(const char* x, Box* box) const {
-  const int64_t columns = stage_columns();
-  int64_t begin[3], from[3], until[3], size[3];  // pixel of position 0; positions in the image; all
-  for (int i = 0; i < 3; ++i) {
-    const ConvAxis& a = *axis_[i];
-    begin[i] = a.first + box->begin[i + 1] * a.stride + a.taps.front().offset;
-    size[i] = unit_[i] == 1 ? (box->size[i + 1] - 1) * step_[i] + a.reach() : box->size[i + 1];
-    from[i] = begin[i] >= 0 ? 0 : std::min(size[i], ceil_div(-begin[i], unit_[i]));
-    until[i] = begin[i] >= a.in ? 0 : std::min(size[i], ceil_div(a.in - begin[i], unit_[i]));
-    until[i] = std::max(until[i], from[i]);
-    box->shift[i] = clipped_ ? from[i] : 0;
-    if (clipped_) {
-      begin[i] += from[i] * unit_[i];
-      size[i] = until[i] -= from[i];
-      from[i] = 0;
-    }
-  }
-  char* const staged = box->scratch + stage_at_;
-  const int64_t pixel = c_.x_axis[2] * unit_[2], inner = stage_[2] * item_;
-  const bool dense = columns == 1 ? pixel == 1 : c_.x_channel == 1 && pixel == columns;
-  for (int64_t n = 0; n < box->size[0]; ++n) {
-    for (int64_t i = 0; i < size[0]; ++i) {
-      for (int64_t j = 0; j < size[1]; ++j) {
-        char* to = staged + (n * image_ + i * stage_[0] + j * stage_[1]) * item_;
-        if (i < from[0] || i >= until[0] || j < from[1] || j >= until[1]) {
-          memset(to, 0, static_cast<size_t>(size[2] * inner));
-          continue;
-        }
-        const char* source =
-            x + (n * c_.x_image + (begin[0] + i * unit_[0]) * c_.x_axis[0] +
-                 (begin[1] + j * unit_[1]) * c_.x_axis[1] + (begin[2] + from[2] * unit_[2]) * c_.x_axis[2]) *
-                    in_item_;
-        const int64_t count = until[2] - from[2];
-        memset(to, 0, static_cast<size_t>(from[2] * inner));
-        memset(to + until[2] * inner, 0, static_cast<size_t>((size[2] - until[2]) * inner));
-        to += from[2] * inner;
-        if (dense) {
-          dot_.pack[c_.in]({source, 1, 0, count * columns, count * columns, count ? 1 : 0, to, 0});
-        } else {
-          dot_.pack[c_.in]({source, c_.x_channel, pixel, columns, columns, count, to, stage_[2]});
-        }
+  int64_t next = 0;
+  for (const ConvTap& t0 : axis_[0]->taps) {
+    for (const ConvTap& t1 : axis_[1]->taps) {
+      for (const ConvTap& t2 : axis_[2]->taps) {
+        const int64_t at =
+            t0.index * c_.w_axis[0] + t1.index * c_.w_axis[1] + t2.index * c_.w_axis[2] - first;
+        place[static_cast<size_t>(at)] = next;
+        next += c_.channels;
       }
     }
   }
-  int64_t stride[3];
-  for (int i = 0; i < 3; ++i) stride[i] = stage_[i];
-  point(staged, *box, image_, stride);
-}
-
-// Where the window of each of the block's outputs begins. (An address before the first staged position is
-// only ever added to, never read.)
-void ConvPlan::point(const char* base, const Box& box, int64_t image, const int64_t stride[3]) const {
-  const uintptr_t first = reinterpret_cast<uintptr_t>(base);
-  const void** row = box.row;
-  for (int64_t n = 0; n < box.size[0]; ++n) {
-    for (int64_t i = 0; i < box.size[1]; ++i) {
-      for (int64_t j = 0; j < box.size[2]; ++j) {
-        const int64_t at = n * image + (i * step_[0] - box.shift[0]) * stride[0] +
-                           (j * step_[1] - box.shift[1]) * stride[1] - box.shift[2] * stride[2];
-        for (int64_t l = 0; l < box.size[3]; ++l) {
-          *row++ = reinterpret_cast<const void*>(
-              first + static_cast<uintptr_t>((at + l * step_[2] * stride[2]) * item_));
-        }
-      }
-    }
-  }
+  place_ = std::move(place);
+  place_first_ = first;
+  place_channels_ = c_.channels;
 }
 
 }  // namespace sb

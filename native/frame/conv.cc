@@ -149,11 +149,14 @@ int run_phase(const Kernels& all, const Convolution& c, const ConvAxis* const ax
   const int64_t parts =
       std::min(panels, std::max<int64_t>(1, (wanted + boxes * c.groups - 1) / (boxes * c.groups)));
   static thread_local Arena arena;
-  const int64_t packed = aligned(plan.packed_bytes());
-  char* const memory = arena.reserve(packed + c.groups * panels);
-  if (!memory) return no_memory();
-  const ConvWeights weights = {memory, memory + packed};
-  auto pack = [&](int64_t index) { plan.pack(w, index / panels, index % panels, weights); };
+  ConvWeights weights = {w, nullptr, nullptr};
+  if (boxes > 1) {
+    const int64_t packed = aligned(plan.packed_bytes());
+    weights.packed = arena.reserve(packed + c.groups * panels);
+    if (!weights.packed) return no_memory();
+    weights.finite = weights.packed + packed;
+  }
+  auto pack = [&](int64_t index) { plan.pack(weights, index / panels, index % panels); };
   std::atomic<bool> failed{false};
   auto task = [&](int64_t index) {
     const int64_t part = index % parts, box = index / parts % boxes, group = index / parts / boxes;
@@ -165,10 +168,10 @@ int run_phase(const Kernels& all, const Convolution& c, const ConvAxis* const ax
     }
   };
   if (threads == 1) {
-    for (int64_t i = 0; i < c.groups * panels; ++i) pack(i);
+    for (int64_t i = 0; boxes > 1 && i < c.groups * panels; ++i) pack(i);
     for (int64_t i = 0; i < c.groups * boxes * parts; ++i) task(i);
   } else {
-    parallel(executor, c.groups * panels, pack);
+    if (boxes > 1) parallel(executor, c.groups * panels, pack);
     parallel(executor, c.groups * boxes * parts, task);
   }
   arena.trim(kKept);

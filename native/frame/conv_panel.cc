@@ -12,14 +12,15 @@ int64_t ConvPlan::packed_offset(int64_t group, int64_t panel) const {
 
 int64_t ConvPlan::packed_bytes() const { return empty_ ? 0 : packed_offset(c_.groups, 0); }
 
-void ConvPlan::pack(const char* w, int64_t group, int64_t panel, const ConvWeights& to) const {
+void ConvPlan::pack(const ConvWeights& w, int64_t group, int64_t panel) const {
+  w.finite[group * panels() + panel] = pack(w.given, group, panel, w.packed + packed_offset(group, panel));
+}
+
+bool ConvPlan::pack(const char* w, int64_t group, int64_t panel, char* dst) const {
+  if (empty_) return true;
   const int64_t column = panel_[static_cast<size_t>(panel)],
                 columns = panel_[static_cast<size_t>(panel) + 1] - column,
                 width = (columns + lanes_ - 1) / lanes_ * lanes_;
-  char& finite = to.finite[group * panels() + panel];
-  finite = 1;
-  if (empty_) return;
-  char* const dst = to.packed + packed_offset(group, panel);
   w += (group * c_.w_group + column * c_.w_column) * in_item_;
   if (!place_.empty()) {
     conv_.pack[c_.in]({w + place_first_ * in_item_, c_.w_column, columns, width, place_.data(),
@@ -37,7 +38,7 @@ void ConvPlan::pack(const char* w, int64_t group, int64_t panel, const ConvWeigh
       }
     }
   }
-  if (padded_) finite = conv_.finite[wide_](dst, terms_ * width);
+  return !padded_ || conv_.finite[wide_](dst, terms_ * width);
 }
 
 // A tap outside the image is no term (CONV-2), but may be computed as one where its weight w is finite: its

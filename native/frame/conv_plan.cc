@@ -155,6 +155,7 @@ void ConvPlan::lay_out() {
   low_at_ = place(kDotRows * width * item_ * std::min(levels, split_));
   high_at_ = place(std::max(0, levels - split_) * rows * width * item_);
   result_at_ = place(rows * width * item_);
+  packed_at_ = blocks() == 1 ? place(terms_ * width * item_) : at;
   stage_at_ = at;
   scratch_ = staged_ ? at + aligned(extent_[0] * image_ * item_) : at;
 }

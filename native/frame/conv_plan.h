@@ -14,9 +14,11 @@
 
 namespace sb {
 
-// Packed weights: for each group its panels, T[term][width]; and of each panel whether all of it is finite.
+// Weights where they lie, or packed: for each group its panels, T[term][width], and of each whether all of it
+// is finite.
 struct ConvWeights {
-  char* packed;
+  const char* given;
+  char* packed;  // nullptr: each panel is packed when a block comes to it
   char* finite;
 };
 
@@ -31,7 +33,7 @@ class ConvPlan {
   bool impossible() const { return impossible_; }
   // Bytes of all packed weights; packs a panel's.
   int64_t packed_bytes() const;
-  void pack(const char* w, int64_t group, int64_t panel, const ConvWeights& to) const;
+  void pack(const ConvWeights& w, int64_t group, int64_t panel) const;
   // The outputs of a block of pixels and of panels [first, last) of a group; false: no memory.
   bool run(const char* x, const ConvWeights& w, char* out, int64_t block, int64_t group, int64_t first_panel,
            int64_t last_panel) const;
@@ -56,6 +58,7 @@ class ConvPlan {
   void choose_panels();
   void lay_out();
   void place_weights();
+  bool pack(const char* w, int64_t group, int64_t panel, char* to) const;  // whether all of them are finite
   int64_t packed_offset(int64_t group, int64_t panel) const;
   void add_terms(const int64_t low[3], const int64_t high[3], Terms* terms) const;
   void stage(const char* x, Box* box) const;
@@ -87,7 +90,7 @@ class ConvPlan {
   int split_;
   int max_vectors_ = 1;
   Terms all_;
-  int64_t row_at_, stage_at_, result_at_, low_at_, high_at_, scratch_;
+  int64_t row_at_, stage_at_, result_at_, low_at_, high_at_, packed_at_, scratch_;
 };
 
 }  // namespace sb

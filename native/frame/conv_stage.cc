@@ -46,7 +46,15 @@ bool ConvPlan::run(const char* x, const ConvWeights& w, char* out, int64_t block
   for (int64_t p = first_panel; p < last_panel; ++p) {
     const int64_t column = panel_[static_cast<size_t>(p)],
                   columns = panel_[static_cast<size_t>(p) + 1] - column;
-    panel(w.packed + packed_offset(group, p), w.finite[group * panels() + p] != 0, out, box, column, columns);
+    const char* packed = box.scratch + packed_at_;
+    bool finite;
+    if (w.packed) {
+      packed = w.packed + packed_offset(group, p);
+      finite = w.finite[group * panels() + p];
+    } else {
+      finite = pack(w.given, group, p, box.scratch + packed_at_);
+    }
+    panel(packed, finite, out, box, column, columns);
   }
   arena.trim(kKept);
   return true;

@@ -33,6 +33,10 @@ constexpr int64_t kKept = int64_t{1} << 25;
 // on 1x1 layers of ResNet-50). With fewer, not packing the weights matters more.
 constexpr int64_t kManyPixels = 64;
 
+// How much more a vector of groups costs than one of output channels: its image is a load each instead of a
+// broadcast for several, and is staged again for each output channel.
+constexpr double kGroupsCost = 1.5;
+
 DotType type_of(int64_t dtype) {
   return dtype == SB_F16 ? kDotF16 : dtype == SB_BF16 ? kDotBF16 : dtype == SB_F32 ? kDotF32 : kDotF64;
 }
@@ -124,11 +128,12 @@ Convolution convolution(const sb_conv_desc& d) {
   return c;
 }
 
-// Groups of one input channel: the groups are the columns, once for each output channel of a group.
+// The groups as columns, once for each output channel of a group.
 Convolution by_groups(Convolution c) {
   c.depthwise = true;
   c.columns = c.groups;
   c.groups = 1;
+  c.x_term = c.x_channel;
   c.x_channel = c.x_group;
   c.w_column = c.w_group;
   c.out_column = c.out_group;
@@ -197,7 +202,9 @@ int run_conv(const sb_conv_desc& given, const char* x, const char* w, char* out,
   Convolution c = convolution(d);
   const int64_t lanes = all->dot->lanes[c.in == kDotF64];
   const auto vectors = [&](int64_t n) { return (n + lanes - 1) / lanes; };
-  const bool depthwise = c.channels == 1 && vectors(c.groups) * c.columns < c.groups * vectors(c.columns);
+  const double columns = static_cast<double>(c.groups) * static_cast<double>(vectors(c.columns)),
+               groups = static_cast<double>(c.columns) * static_cast<double>(vectors(c.groups));
+  const bool depthwise = groups * (c.channels == 1 ? 1 : kGroupsCost) < columns;
   sb_dot_desc dot;
   if (!depthwise && is_product(d, lanes, &dot)) {
     for (int64_t g = 0; g < d.groups; ++g) {

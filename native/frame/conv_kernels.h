@@ -25,7 +25,7 @@ struct ConvRun {
 struct ConvTile {
   DotTile sums;
   const void* const* rows;  // T: where each row's window begins; the tiles' rows one after the other
-  int64_t x_first;          // depthwise: the panel's first column
+  int64_t x_first, x_step;  // depthwise: the panel's first column; elements from a term to the next
   const ConvRun* runs;
   int64_t run_count;
   const void* w;  // T[packed rows][vectors * lanes]

@@ -54,7 +54,8 @@ void ConvPlan::panel(const char* packed, bool finite, char* out, const Box& box,
   char* const to = out + (out_offset(box, 0) + column * c_.out_column) * out_item_;
 
   ConvTile t = {};
-  t.x_first = c_.depthwise ? column : 0;
+  t.x_first = column;
+  t.x_step = term_;
   t.sums.cols = columns;
   t.sums.split = split_;
   t.sums.low = box.scratch + low_at_;

@@ -57,7 +57,8 @@ ConvPlan::ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvA
   chunks_ = std::max<int64_t>(1, ceil_div(chunks_, SB_CHUNK));
   split_ = terms_ <= kUnblockedTerms ? 62 : kBlockLevels;
   block_chunks_ = split_ == 62 ? chunks_ : int64_t{1} << split_;
-  staged_ = !empty_ && (padded_ || in_item_ != item_ || (c_.x_channel != 1 && stage_columns() > 1));
+  staged_ = !empty_ && (padded_ || in_item_ != item_ || (c_.x_channel != 1 && stage_columns() > 1) ||
+                        (c_.depthwise && c_.channels > 1));
   choose_panels();
   choose_blocks(rows);
   double staged = static_cast<double>(extent_[0]) * static_cast<double>(stage_columns()) * item_;
@@ -138,6 +139,9 @@ void ConvPlan::lay_out() {
     for (int i = 0; i < 3; ++i) stage_[i] = c_.x_axis[i] * unit_[i];
   }
   for (int i = 0; i < 3; ++i) high[i] = static_cast<int64_t>(axis_[i]->taps.size());
+  // Staged, the channels of a pixel lie apart by the columns where these are groups; one channel has no next,
+  // but the next pixel may be as good as one.
+  term_ = !c_.depthwise ? 1 : c_.channels > 1 ? c_.columns : std::max<int64_t>(1, stage_[2]);
   add_terms(low, high, &all_);
   place_weights();
 
@@ -190,13 +194,14 @@ void ConvPlan::add_terms(const int64_t low[3], const int64_t high[3], Terms* ter
         for (int64_t left = c_.channels; left > 0;) {
           close_until(k / SB_CHUNK);
           const int64_t n = std::min(left, (chunk + 1) * SB_CHUNK - k);
-          if (open && runs.back().x + runs.back().terms == x && runs.back().w + runs.back().terms == w) {
+          if (open && runs.back().x + runs.back().terms * term_ == x &&
+              runs.back().w + runs.back().terms == w) {
             runs.back().terms += static_cast<int32_t>(n);
           } else {
             runs.push_back({x, w, static_cast<int32_t>(n), 0});
           }
           open = true;
-          x += n, w += n, k += n, left -= n;
+          x += n * term_, w += n, k += n, left -= n;
         }
       }
     }

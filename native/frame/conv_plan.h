@@ -62,7 +62,7 @@ class ConvPlan {
   int64_t packed_offset(int64_t group, int64_t panel) const;
   void add_terms(const int64_t low[3], const int64_t high[3], Terms* terms) const;
   void stage(const char* x, Box* box) const;
-  int64_t stage_columns() const { return c_.depthwise ? c_.columns : c_.channels; }
+  int64_t stage_columns() const { return c_.depthwise ? c_.columns * c_.channels : c_.channels; }
   void point(const char* base, const Box& box) const;
   void panel(const char* packed, bool finite, char* out, const Box& box, int64_t column,
              int64_t columns) const;
@@ -81,6 +81,7 @@ class ConvPlan {
   int64_t extent_[4], count_[4];  // of a block; of blocks along each axis
   bool padded_, staged_, clipped_, empty_, impossible_;
   int64_t unit_[3], step_[3];  // pixels from one staged position to the next; positions per output
+  int64_t term_;               // elements from a term to the next in a window
   int64_t stage_[3], image_;   // staged strides: of a position, of an image
   int64_t limit_[3];           // staged positions at most
   int64_t terms_, chunks_, block_chunks_;  // terms of the phase; chunks of the whole kernel

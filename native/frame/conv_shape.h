@@ -36,14 +36,15 @@ struct ConvAxis {
 // The phases of a descriptor's spatial axis that have outputs.
 std::vector<ConvAxis> phases(const sb_conv_desc& d, int axis);
 
-// What does not depend on the phase; strides in elements. The channels of a depthwise convolution are
-// columns: then there is one group, and x_channel steps from a column's channel to the next.
+// What does not depend on the phase; strides in elements. Where the groups are columns (depthwise) there is
+// one group left and one output channel; x_channel steps from a column's image to the next one's, x_term from
+// one of its channels to the next.
 struct Convolution {
   DotType in, out;
   bool depthwise;
   int64_t images, groups, channels, columns;
   int64_t kernel[3];  // positions of the whole kernel
-  int64_t x_image, x_group, x_channel, x_axis[3];
+  int64_t x_image, x_group, x_channel, x_term, x_axis[3];
   int64_t w_group, w_column, w_channel, w_axis[3];
   int64_t out_image, out_group, out_column, out_axis[3];
 };

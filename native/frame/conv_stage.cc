@@ -81,7 +81,8 @@ void ConvPlan::stage(const char* x, Box* box) const {
   }
   char* const staged = box->scratch + stage_at_;
   const int64_t pixel = c_.x_axis[2] * unit_[2], inner = stage_[2] * item_;
-  const bool dense = columns == 1 ? pixel == 1 : c_.x_channel == 1 && pixel == columns;
+  const int64_t layers = c_.depthwise ? c_.channels : 1, lanes = columns / layers;
+  const bool dense = layers == 1 && (columns == 1 ? pixel == 1 : c_.x_channel == 1 && pixel == columns);
   for (int64_t n = 0; n < box->size[0]; ++n) {
     for (int64_t i = 0; i < size[0]; ++i) {
       for (int64_t j = 0; j < size[1]; ++j) {
@@ -101,7 +102,10 @@ void ConvPlan::stage(const char* x, Box* box) const {
         if (dense) {
           dot_.pack[c_.in]({source, 1, 0, count * columns, count * columns, count ? 1 : 0, to, 0});
         } else {
-          dot_.pack[c_.in]({source, c_.x_channel, pixel, columns, columns, count, to, stage_[2]});
+          for (int64_t c = 0; c < layers; ++c) {
+            dot_.pack[c_.in]({source + c * c_.x_term * in_item_, c_.x_channel, pixel, lanes, lanes, count,
+                              to + c * lanes * item_, stage_[2]});
+          }
         }
       }
     }

@@ -28,7 +28,8 @@ void conv_tile(const ConvTile& t) {
       do {
         const T* w = static_cast<const T*>(t.w) + run->w * (NV * kVec);
         int64_t k = run->x + (kDepthwise ? t.x_first : 0);
-        for (const int64_t stop = k + run->terms; k < stop; ++k) {
+        const int64_t step = kDepthwise ? t.x_step : 1;
+        for (const int64_t stop = k + run->terms * step; k < stop; k += step) {
           V wv[NV];
 #pragma GCC unroll 8
           for (int v = 0; v < NV; ++v) wv[v] = load<V>(w + v * kVec);

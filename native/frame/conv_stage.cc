@@ -33,10 +33,13 @@ bool ConvPlan::run(const char* x, const ConvWeights& w, char* out, int64_t block
   }
   x += (group * c_.x_group + box.begin[0] * c_.x_image) * in_item_;
   out += group * c_.out_group * out_item_;
-  if (staged_) stage(x, &box);
-  if (!staged_) {
+  if (empty_) {
+    std::fill(box.row, box.row + box.rows, box.scratch);  // nothing is read
+  } else if (staged_) {
+    stage(x, &box);
+  } else {
     int64_t at = 0;
-    for (int i = 0; i < 3 && !empty_; ++i) {
+    for (int i = 0; i < 3; ++i) {
       at += (axis_[i]->first + box.begin[i + 1] * axis_[i]->stride + axis_[i]->taps.front().offset) *
             c_.x_axis[i];
       box.shift[i] = 0;

@@ -9,10 +9,10 @@
 namespace sb {
 namespace {
 
-// Bytes of a block's image: beside a panel's weights it should stay in L2 (1 MB here), as every panel reads
-// it again. Blocks are made smaller for it, but not so small that the weights, which every block reads, come
-// too often.
-constexpr int64_t kStage = 512 << 10, kFewestRows = 96;
+// Bytes of a block's image, as much as L2 holds: every panel reads it again, in long runs that the hardware
+// follows, so that 512 KB were no faster (512 channels at 7 x 7: 3 % slower, as every block reads all
+// weights). Blocks are made smaller for it, but not so small that the weights come too often.
+constexpr int64_t kStage = 1 << 20, kFewestRows = 96;
 
 // Terms that all rows pass before the next ones, as in the dot: four chunks of a panel are 256 KB, which stay
 // in L2 beside the image. Up to twice as many, the partial sums cost more than they save.

@@ -9,6 +9,10 @@
 namespace sb {
 namespace {
 
+// A plan of a convolution names each kernel position: a bound that keeps hostile ones from filling the
+// memory.
+constexpr int64_t kMostPositions = int64_t{1} << 24;
+
 int check_dtype(const char* who, const char* field, int64_t dtype) {
   if (dtype >= 0 && dtype < SB_DTYPE_COUNT) return 0;
   return fail("%s: %s is %lld, which is no dtype", who, field, as_ll(dtype));
@@ -110,9 +114,62 @@ int check(const sb_copy_desc& d, Footprint f[2]) {
   return apart(d.rank, d.shape, d.out_stride) ? 0 : overlapping(who);
 }
 
+int check(const sb_conv_desc& d, Footprint f[3]) {
+  const char* who = "sb_conv";
+  if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "out_dtype", d.out_dtype)) return -1;
+  const bool narrow = d.dtype == SB_F16 || d.dtype == SB_BF16;
+  if (!narrow && d.dtype != SB_F32 && d.dtype != SB_F64) {
+    return fail("%s: dtype %lld is not one that a convolution takes; convert to float32 (%d) first", who,
+                as_ll(d.dtype), SB_F32);
+  }
+  if (d.out_dtype != d.dtype && !(narrow && d.out_dtype == SB_F32)) {
+    return fail(
+        "%s: out_dtype %lld does not go with dtype %lld; ask for the same, or for float32 (%d) with "
+        "float16 and bfloat16, and convert afterwards",
+        who, as_ll(d.out_dtype), as_ll(d.dtype), SB_F32);
+  }
+  if (d.rank < 1 || d.rank > 3)
+    return fail("%s: rank is %lld; give 1, 2 or 3 spatial axes", who, as_ll(d.rank));
+  const int64_t rank = d.rank + 3;
+  int64_t x[6] = {d.batch, d.groups, d.in_channels}, w[6] = {d.groups, d.out_channels, d.in_channels},
+          out[6] = {d.batch, d.groups, d.out_channels};
+  for (int64_t i = 0; i < d.rank; ++i) {
+    x[3 + i] = d.in_size[i];
+    w[3 + i] = d.kernel_size[i];
+    out[3 + i] = d.out_size[i];
+  }
+  if (check_shape(who, rank, x) || check_shape(who, rank, w) || check_shape(who, rank, out)) return -1;
+  int64_t positions;
+  if (!count_of(d.rank, d.kernel_size, &positions) || positions > kMostPositions) {
+    return fail(
+        "%s: the kernel has more than %lld positions; cut it into parts and write it as matrix products", who,
+        as_ll(kMostPositions));
+  }
+  for (int64_t i = 0; i < d.rank; ++i) {
+    if (d.stride[i] < 1 || d.in_dilation[i] < 1 || d.kernel_dilation[i] < 1) {
+      return fail("%s: spatial axis %lld has stride %lld and dilations %lld and %lld; each is 1 or more", who,
+                  as_ll(i), as_ll(d.stride[i]), as_ll(d.in_dilation[i]), as_ll(d.kernel_dilation[i]));
+    }
+    // Positions in the dilated, padded image: all of them fit with room to spare.
+    Span positions;
+    if (d.pad[i] < -Span::kLimit || d.pad[i] > Span::kLimit ||
+        !positions.axis(d.out_size[i] + 1, d.stride[i]) ||
+        !positions.axis(d.kernel_size[i] + 1, d.kernel_dilation[i]) ||
+        !positions.axis(d.in_size[i] + 1, d.in_dilation[i]) || !positions.axis(2, d.pad[i])) {
+      return fail("%s: spatial axis %lld: positions do not fit; check sizes, stride, padding and dilations",
+                  who, as_ll(i));
+    }
+  }
+  f[0].item = f[1].item = item_size(d.dtype);
+  f[2].item = item_size(d.out_dtype);
+  if (!f[0].span.axes(rank, x, d.x) || !f[1].span.axes(rank, w, d.w) || !f[2].span.axes(rank, out, d.out))
+    return too_far(who);
+  return apart(rank, out, d.out) ? 0 : overlapping(who);
+}
+
 int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Footprint>* footprints,
                 int64_t* inputs) {
-  *inputs = kind == SB_STEP_DOT ? 2 : kind == SB_STEP_SCATTER ? 3 : 1;
+  *inputs = kind == SB_STEP_DOT || kind == SB_STEP_CONV ? 2 : kind == SB_STEP_SCATTER ? 3 : 1;
   switch (kind) {
     case SB_STEP_DOT:
       return check_as<sb_dot_desc>("sb_dot", words, footprints, 3);
@@ -124,6 +181,8 @@ int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Foo
       return check_as<sb_scatter_desc>("sb_scatter", words, footprints, 4);
     case SB_STEP_COPY:
       return check_as<sb_copy_desc>("sb_copy", words, footprints, 2);
+    case SB_STEP_CONV:
+      return check_as<sb_conv_desc>("sb_conv", words, footprints, 3);
     default:
       return fail("sb_program_new: kind %lld is none", as_ll(kind));
   }

@@ -32,6 +32,7 @@ inline int check_shape(const char* who, int64_t rank, const int64_t* shape) {
 }
 
 int check(const sb_copy_desc& d, Footprint footprints[2]);
+int check(const sb_conv_desc& d, Footprint footprints[3]);
 
 // Checks a step's descriptor (any kind but SB_STEP_MAP): its footprints by operand, and how many are inputs.
 int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Footprint>* footprints,

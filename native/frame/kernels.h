@@ -6,6 +6,7 @@
 #ifndef SB_FRAME_KERNELS_H_
 #define SB_FRAME_KERNELS_H_
 
+#include "frame/conv_kernels.h"
 #include "frame/dot_kernels.h"
 #include "frame/map_kernels.h"
 #include "frame/math_kernels.h"
@@ -19,6 +20,7 @@ struct Kernels {
   const MapKernels* map;
   const MathKernels* math;
   const ReduceKernels* reduce;
+  const ConvKernels* conv;
 };
 
 // The table in use; nullptr with sb_error() set when SAMEBITS_ISA asks for what is not there.
@@ -30,6 +32,7 @@ const Kernels* kernels();
   const MapKernels* map_kernels();       \
   const MathKernels* math_kernels();     \
   const ReduceKernels* reduce_kernels(); \
+  const ConvKernels* conv_kernels();     \
   }
 SB_DECLARE(generic)
 #ifdef __x86_64__

@@ -288,6 +288,8 @@ int run_step(const Step& s, char** p, const sb_executor* executor) {
       return sb_cumulative(as<sb_cumulative_desc>(s), p[0], p[1], executor);
     case SB_STEP_SCATTER:
       return sb_scatter(as<sb_scatter_desc>(s), p[0], p[1], p[2], p[3], executor);
+    case SB_STEP_CONV:
+      return sb_conv(as<sb_conv_desc>(s), p[0], p[1], p[2], executor);
     default:
       return sb_copy(as<sb_copy_desc>(s), p[0], p[1], executor);
   }

@@ -8,6 +8,7 @@ every machine, and are stored all the same: a reader needs nothing but the file.
 """
 
 import sys
+from ast import literal_eval
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -47,7 +48,7 @@ def write(path: Path, title: str, cases: list[Case]) -> None:
     lines = [f"# {title}; contract version {order.VERSION}; made by spec/vectors/generate.py from samebits.order", ""]
     before: list[NDArray] = []
     for case in cases:
-        keywords = "".join(f" {key}={value}" for key, value in case.keywords.items())
+        keywords = "".join(f" {key}={value}".replace(", ", ",") for key, value in case.keywords.items())
         lines.append(f"case {case.name} {case.clause} {case.operation}{keywords}")
         for i, (label, array) in enumerate((*(("in", x) for x in case.inputs), ("out", case.output))):
             assert array is not None, case.name
@@ -86,7 +87,7 @@ def _array(dtype: str, shape: str, words: Sequence[str]) -> NDArray:
 
 def _keyword(text: str) -> tuple[str, Any]:
     key, value = text.split("=")
-    return key, value if key.endswith("dtype") else int(value)
+    return key, value if key.endswith(("dtype", "layout")) else literal_eval(value)
 
 
 # ---- inputs ----
@@ -138,6 +139,35 @@ def dots() -> Iterator[Case]:
     yield Case("subnormal", "NUM-3", "matmul", [np.array([[1e-40, 2e-40]], F32), np.array([[1.5], [0.75]], F32)])
     yield Case("accumulator", "NUM-7", "matmul", [numbers(3, (2, 40), BF16), numbers(4, (40, 2), BF16)],
                {"out_dtype": "float32"})  # fmt: skip
+
+
+def convolutions() -> Iterator[Case]:
+    for dtype in FLOATS:
+        x, w = numbers(20, (2, 4, 5, 6), dtype), numbers(21, (6, 2, 3, 2), dtype)
+        yield Case(f"groups_{dtype.name}", "CONV-1", "conv", [x, w],
+                   {"groups": 2, "strides": (2, 1), "padding": ((1, 0), (0, 2))})  # fmt: skip
+        yield Case(f"transposed_{dtype.name}", "CONV-5", "conv_transpose", [x, numbers(22, (4, 2, 3, 3), dtype)],
+                   {"strides": (2, 3), "padding": 1, "output_padding": (1, 0), "groups": 2})  # fmt: skip
+    x, w = numbers(23, (1, 30, 4, 5), F32), numbers(24, (3, 30, 3, 3), F32)
+    yield Case("two_chunks", "CONV-3", "conv", [x, w], {"padding": 1})
+    last = {"x_layout": "NHWC", "w_layout": "HWIO", "padding": 1}
+    x, w = (np.ascontiguousarray(v) for v in (x.transpose(0, 2, 3, 1), w.transpose(2, 3, 1, 0)))
+    yield Case("two_chunks_channels_last", "CONV-5", "conv", [x, w], last)
+    yield Case("dilations", "CONV-2", "conv", [x, w],
+               last | {"lhs_dilation": (2, 3), "rhs_dilation": (3, 2), "padding": ((-1, 4), (3, -2))})  # fmt: skip
+    x, w = numbers(25, (1, 1, 9), F32), numbers(26, (2, 1, 600), F32)
+    yield Case("chunks_without_terms", "CONV-3", "conv", [x, w], {"padding": ((40, 595),), "strides": 31})
+    yield Case("outside", "CONV-4", "conv", [x, w[:, :, :2]], {"padding": 4, "rhs_dilation": 3})
+    yield Case("volume", "CONV-1", "conv", [numbers(27, (2, 2, 3, 4, 3), F32), numbers(28, (3, 2, 2, 3, 2), F32)],
+               {"strides": (1, 2, 1), "padding": (0, 1, 1)})  # fmt: skip
+    odd = np.array([np.inf, -np.inf, np.nan, 1, -0.0, 0, 1e-45, 3e38], F32)
+    x, w = np.resize(odd, (1, 1, 3, 8)), np.resize(np.append(odd, F32.type(2)), (1, 1, 3, 3))
+    yield Case("special_weights_and_padding", "CONV-2", "conv", [x, w], {"padding": 2})
+    ones = np.ones((1, 1, 3, 3), F32)
+    yield Case("no_zero_times_infinity", "CONV-2", "conv", [ones, np.where(ones > 0, F32.type(np.inf), ones)],
+               {"padding": 1})  # fmt: skip
+    tiny = np.full((1, 1, 2, 2), 1e-30, F32)
+    yield Case("underflow_is_plus_zero", "CONV-4", "conv", [tiny, -tiny], {"padding": 1})
 
 
 def sums() -> Iterator[Case]:
@@ -262,6 +292,7 @@ def functions() -> Iterator[Case]:
 
 FAMILIES = {
     "dot": ("dot products (DOT)", dots),
+    "conv": ("convolutions (CONV)", convolutions),
     "sum": ("sums, means, products (SUM, PROD)", sums),
     "extrema": ("max, min, argmax, argmin, any, all (MAX, ARG, ANY)", extrema),
     "accumulate": ("ordered accumulation (ACC)", accumulations),

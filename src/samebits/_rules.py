@@ -21,6 +21,7 @@ def _rows(clause_of: dict[str, str]) -> dict[str, Operation]:
 
 OPERATIONS: dict[str, Operation] = {
     "dot": Operation("DOT-3", "matmul"),
+    "conv": Operation("CONV-1", "conv"),
     "sum": Operation("SUM-3", "sum"),
     "prod": Operation("PROD-1", "prod"),
     "max": Operation("MAX-1", "max"),

@@ -10,6 +10,7 @@ import pytest
 
 from samebits import NativeError, native
 
+X, W = np.ones((1, 3, 4)), np.ones((1, 3, 2))
 F32 = np.ones(3, np.float32)
 
 
@@ -55,6 +56,16 @@ def test_a_wrong_environment_is_one_named_error(variable, value, message):
     (lambda: native.matmul(np.ones((2, 2, 3)), np.ones((3, 3, 2))), ValueError, "do not broadcast"),
     (lambda: native.matmul(np.float32(1), F32), ValueError, "at least one axis"),
     (lambda: native.matmul(np.ones((2, 2)), np.ones((2, 2)), out_dtype="float32"), TypeError, "convert it after"),
+    (lambda: native.conv(X, np.ones((1, 2, 2))), ValueError, "x has 3 channels in 1 groups and w takes 2 a group"),
+    (lambda: native.conv(X, W, groups=2), ValueError, "groups = 2 does not divide 3 channels of x"),
+    (lambda: native.conv(X[0], W[0]), ValueError, "one to three spatial axes"),
+    (lambda: native.conv(X, W, 0), ValueError, "strides is 0; each entry is 1 or more"),
+    (lambda: native.conv(X, W, (1, 1)), ValueError, "one for each of the 1 spatial axes"),
+    (lambda: native.conv(X, W, padding=((1,),)), ValueError, "an integer or a .low, high. pair"),
+    (lambda: native.conv(X, W, x_layout="NHC"), ValueError, "give the letters of 'NCW'"),
+    (lambda: native.conv(X, W.astype(np.float32)), TypeError, "conv takes operands of one dtype"),
+    (lambda: native.conv(X, W, out_dtype="float32"), TypeError, "a convolution of float64 is float64 or the float32"),
+    (lambda: native.conv_transpose(X, np.ones((3, 3, 2)), groups=2), ValueError, "does not divide the 3 input"),
     (lambda: native.sum(np.arange(3)), TypeError, "sum takes float16, bfloat16, float32 or float64, got int64"),
     (lambda: native.sum(F32, axis=1), ValueError, "axis 1 is out of bounds"),
     (lambda: native.sum(np.ones((2, 2)), axis=(0, 0)), ValueError, "repeated axis"),

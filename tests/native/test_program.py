@@ -14,7 +14,7 @@ from samebits.native._library import check, library
 from tests.native.maps import Map, Op, addresses, constant, int64s, map_words, number, same, strides
 
 MAGIC = 0x53414D4542495431
-MAP, DOT, REDUCE, CUMULATIVE, SCATTER, COPY = range(6)
+MAP, DOT, REDUCE, CUMULATIVE, SCATTER, COPY, CONV = range(7)
 F32 = number("float32")
 
 
@@ -97,6 +97,52 @@ def test_each_kind_of_step():
     call(words, [*arguments, *results])
     for got, want in zip(results, wanted, strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def conv_words(batch, channels, columns, image, kernel, pad=0):
+    """A square 2-D convolution of dense arrays, NCHW and OIHW."""
+    out = image + 2 * pad - kernel + 1
+    rows = [[image] * 2, [kernel] * 2, [out] * 2, [1] * 2, [pad] * 2, [1] * 2, [1] * 2]
+    steps = [[n * s * s, n * s * s, s * s, s, 1, 0] for n, s in ((channels, image), (channels, kernel), (columns, out))]
+    steps[1] = [0, *steps[1][1:]]  # w: group, out channel, in channel, spatial
+    return [
+        F32,
+        F32,
+        2,
+        batch,
+        1,
+        channels,
+        columns,
+        *(v for r in rows for v in (*r, 0)),
+        *(v for r in steps for v in r),
+    ]
+
+
+def test_a_convolution_is_a_step():
+    rng = np.random.default_rng(2)
+    x, w = rng.integers(-4, 5, (2, 3, 5, 5)).astype(np.float32), rng.integers(-4, 5, (4, 3, 3, 3)).astype(np.float32)
+    out = np.full((2, 4, 5, 5), 99, np.float32)
+    p = Words([x.nbytes, w.nbytes], [out.nbytes], [out.nbytes])
+    p.step(CONV, [0, 1, 3], conv_words(2, 3, 4, 5, 3, pad=1))
+    p.step(MAP, [3, 3, 2], add(out.shape))
+    call(p.words, [x, w, out])
+    patches = np.lib.stride_tricks.sliding_window_view(np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1))), (3, 3), (2, 3))
+    np.testing.assert_array_equal(out, 2 * np.einsum("ncijkl,ockl->noij", patches, w))
+
+
+@pytest.mark.parametrize(("sizes", "message"), [
+    ([599, 432, 800], "operand 0 reaches from byte 0 to 600 of buffer 0, which has 599"),
+    ([600, 431, 800], "operand 1 reaches from byte 0 to 432 of buffer 1"),
+    ([600, 432, 799], "operand 2 reaches from byte 0 to 800 of buffer 2"),
+])  # fmt: skip
+def test_a_convolution_outside_its_buffers_is_refused(sizes, message):
+    p = Words(sizes[:2], sizes[2:])
+    p.step(CONV, [0, 1, 2], conv_words(2, 3, 4, 5, 3, pad=1))
+    with pytest.raises(NativeError, match=message):
+        new(p.words)
+    p = Words([600, 432], [800]).step(CONV, [0, 1, 2], conv_words(2, 3, 4, 5, 3, pad=1)[:-1])
+    with pytest.raises(NativeError, match="has 45 words where 46 are wanted"):
+        new(p.words)
 
 
 def test_one_program_runs_on_many_threads_at_once():
@@ -224,7 +270,7 @@ def test_bad_programs_are_refused():
         ([(0, -4), 1, 2], "begins at byte -4"),
     ]:
         assert message in refusal(Words([48, 48], [48]).step(MAP, operands, add((3, 4))).words)
-    assert "kind 6" in refusal(Words([48], [48]).step(6, [0, 1], []).words)
+    assert "kind 77" in refusal(Words([48], [48]).step(77, [0, 1], []).words)
     assert "step 0: sb_copy: item_size is 3" in refusal(
         Words([48], [48]).step(COPY, [0, 1], copy_words(3, [1], [0], [0])).words
     )

@@ -117,6 +117,25 @@ typedef struct {
 SB_API int32_t sb_join_partials(const sb_join_desc*, int32_t count, const sb_partial*,
                                 const void* const* values, void* out, const sb_executor*);
 
+// ---- convolution (clauses CONV-*) ------------------------------------------
+// out[b, g, o, p] = sum over kernel positions t (row-major) and channels c of group g (fastest) of
+//   x[b, g, c, q / in_dilation] * w[g, o, c, t],   q = p * stride + t * kernel_dilation - pad,
+// per spatial axis; a position outside the image, or in a hole (q no multiple of in_dilation), is no term.
+// Only the first `rank` of each three spatial entries count. There is no upper padding: out_size says how far
+// the window walks. pad may be negative (it crops). Dtypes as in sb_dot. A transposed convolution has its
+// stride as in_dilation; a flipped kernel has negative strides; a depthwise one has in_channels = 1.
+typedef struct {
+  int64_t dtype, out_dtype;
+  int64_t rank;                                      // spatial axes, 1 to 3
+  int64_t batch, groups, in_channels, out_channels;  // the channels of one group
+  int64_t in_size[3], kernel_size[3], out_size[3];
+  int64_t stride[3], pad[3], in_dilation[3], kernel_dilation[3];
+  int64_t x[6];    // strides of batch, group, in channel, spatial axes
+  int64_t w[6];    // strides of group, out channel, in channel, spatial axes
+  int64_t out[6];  // strides of batch, group, out channel, spatial axes
+} sb_conv_desc;
+SB_API int32_t sb_conv(const sb_conv_desc*, const void* x, const void* w, void* out, const sb_executor*);
+
 // ---- reductions (clauses SUM-*, PROD-*, MAX-*, ARG-*, ACC-*) ---------------
 typedef enum {
   SB_SUM = 0,
@@ -202,6 +221,7 @@ typedef enum {
   SB_STEP_CUMULATIVE,
   SB_STEP_SCATTER,
   SB_STEP_COPY,
+  SB_STEP_CONV,
   SB_STEP_COUNT
 } sb_step_kind;
 typedef struct sb_program sb_program;

@@ -37,6 +37,7 @@ _SIGNATURES = {
         c_int32,
         [POINTER(c_int64), c_int32, POINTER(c_int64), POINTER(c_void_p), c_void_p, c_void_p],
     ),
+    "sb_conv": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_reduce": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_cumulative": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_scatter": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),

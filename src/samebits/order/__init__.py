@@ -2,6 +2,7 @@
 
 from samebits.order._accumulate import accumulate as accumulate
 from samebits.order._constants import CHUNK as CHUNK, LANES as LANES, VERSION as VERSION
+from samebits.order._conv import conv as conv, conv_transpose as conv_transpose
 from samebits.order._convert import convert as convert
 from samebits.order._cumulative import cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum
 from samebits.order._dot import dot_general as dot_general, matmul as matmul

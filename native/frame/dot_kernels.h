@@ -17,6 +17,7 @@ struct DotTile {
   // for the terms 2i, low half, and 2i + 1; b_k counts dwords); fused: the input's type, column stride b_col.
   const void* b;
   int64_t b_k, b_col;
+  int64_t b_ahead;  // tile: bytes from a row of b to the one that is asked for in advance
   void* copy;       // copy: T[k][vectors x lanes], where b's terms go
   int64_t b_panel;  // flight: items from one panel to the next
   int64_t k;        // terms of this call: whole chunks, or the last ones of the product

@@ -54,6 +54,16 @@ int64_t vectors_of(int64_t cols, int64_t lanes) {
 // Addresses so far apart meet in the same set of L1; a line of it.
 constexpr int64_t kPage = 4096, kLine = 64;
 
+// Whether one tile is all there is: no tree, nothing to bring anywhere.
+bool is_single(const DotKernels& kernels, const DotProduct& p) {
+  if (p.k > SB_CHUNK || p.b_col != 1 || p.out_col != 1 || p.in < kDotF32 || p.in != p.out) return false;
+  const int64_t vectors = vectors_of(p.cols, kernels.lanes[p.in == kDotF64]);
+  return vectors <= kDotVectors && p.rows <= kernels.rows[vectors - 1];
+}
+
+// What every other way costs before its first FMA, in FMA instructions.
+constexpr double kSetUp = 100;
+
 // The estimated cost of a product with its columns vectorised, in FMA instructions.
 double cost(const DotKernels& kernels, const DotProduct& p) {
   const int64_t lanes = kernels.lanes[p.in == kDotF64];
@@ -62,6 +72,7 @@ double cost(const DotKernels& kernels, const DotProduct& p) {
   const double sums = rows * static_cast<double>(vectors_of(p.cols, lanes));
   // An FMA takes four cycles until its sum can be used: fewer than four chains leave the pipe idle.
   double c = std::max(sums, 4.0) * k + sums * 4;
+  if (!is_single(kernels, p)) c += kSetUp;
   const bool fused = p.b_k == 1 && p.b_col != 1 && p.rows <= kernels.fused_rows;
   if (p.cols <= lanes && !fused) {
     // A single vector: as many broadcasts as FMAs. Rows of a that meet in one set of L1 overflow its ways.
@@ -80,6 +91,9 @@ double cost(const DotKernels& kernels, const DotProduct& p) {
 }  // namespace
 
 bool orient(const DotKernels& kernels, DotProduct* p) {
+  // Strides of what there is one of are free.
+  if (p->cols == 1) p->b_col = p->out_col = 1;
+  if (p->rows == 1) p->a_row = p->out_row = 1;
   // Nothing to transpose and nothing to fill up: no need to weigh.
   if (p->b_col == 1 && p->out_col == 1 && (p->rows == 1 || p->cols >= 4 * kernels.lanes[p->in == kDotF64])) {
     return false;
@@ -89,7 +103,7 @@ bool orient(const DotKernels& kernels, DotProduct* p) {
   std::swap(q.a_row, q.b_col);
   std::swap(q.a_k, q.b_k);
   std::swap(q.out_row, q.out_col);
-  const bool exchange = cost(kernels, q) < cost(kernels, *p);
+  const bool exchange = cost(kernels, q) < cost(kernels, *p);  // of equals, no exchange
   if (exchange) *p = q;
   return exchange;
 }
@@ -111,8 +125,7 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   narrow_ = in_item_ < item_;
   direct_out_ = out_item_ == item_ && p_.out_col == 1;
   split_ = kWhole;
-  if (p_.k <= SB_CHUNK && p_.b_col == 1 && direct_out_ && !narrow_ && !panels && vectors_ <= kDotVectors &&
-      p_.rows <= kernels.rows[vectors_ - 1]) {
+  if (!panels && is_single(kernels, p_)) {
     way_ = kSingle;
     return;
   }
@@ -132,9 +145,9 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
     return;
   }
   pack_a_ = narrow_;
-  const bool far = p_.cols * in_item_ >= kLongRow && p_.k * p_.cols * in_item_ > kNear;
+  far_ = p_.cols * in_item_ >= kLongRow && p_.k * p_.cols * in_item_ > kNear;
   if (!panels && p_.b_col == 1 && p_.k > 0 && p_.rows <= kDotStreamRows &&
-      (far || (p_.in == kDotBF16 && vectors_ >= kPairedVectors))) {
+      (far_ || (p_.in == kDotBF16 && vectors_ >= kPairedVectors))) {
     way_ = kStream;
     packed_a_row_ = p_.k;
     if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
@@ -170,9 +183,13 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   } else if (narrow_) {
     pack_b_ = p_.b_col != 1 || p_.rows > std::min<int64_t>(max_rows_, kDotNarrowRows);
   } else {
-    const bool split = p_.b_k * item_ % (lanes_ * item_) != 0;  // most vectors of b cross a cache line
-    pack_b_ =
-        p_.b_col != 1 || (p_.rows > (split ? kSplitTiles * max_rows_ : kernels.direct_rows) && !one_panel);
+    // Rows of b that meet in few sets of the caches are gone before a second tile comes; vectors that cross
+    // cache lines take two loads.
+    const int64_t step = p_.b_k * item_;
+    const int64_t direct = step % kPage == 0 ? std::max<int64_t>(max_rows_, kernels.direct_rows / 4)
+                           : step % (lanes_ * item_) != 0 ? kSplitTiles * max_rows_
+                                                          : kernels.direct_rows;
+    pack_b_ = p_.b_col != 1 || (p_.rows > direct && !one_panel);
   }
   copy_b_ = pack_b_ && !panels && !narrow_ && p_.b_col == 1;
   // Rows of a that are neighbours (or one row) are broadcast from where they are; others only if few panels

@@ -80,6 +80,7 @@ class DotPlan {
   int64_t vectors_;                    // of all columns
   int64_t item_, in_item_, out_item_;  // bytes of accumulator, input, result
   bool narrow_, pack_a_, direct_out_;
+  bool far_;  // b is beyond the near caches, its rows long
   // How a tile gets b: where it is, copied to a panel, or (of a packed one) where it is, or pairs made
   // floats.
   bool pack_b_, copy_b_ = false;  // copy: the first tile does it

@@ -88,9 +88,8 @@ struct Pairs {
   static SB_INLINE f32v load_tail(const uint32_t* p, int, mask<float>) { return load_term(p, 0); }
 };
 
-// Terms ahead of which a tile that copies b on the way asks for b's rows: they lie apart, where no prefetcher
-// looks.
-constexpr int64_t kCopyAhead = 8;
+// Rows from which on a tile asks for rows of b in advance: those of fewer rows are bound by their loads.
+constexpr int kAskRows = 4;
 
 // kApart: a's rows lie a_row apart; otherwise they are neighbours (a packed, or one row, or contiguous in m).
 // kPanels: so many panels of a packed b are read side by side, for more chains and more streams from memory;
@@ -104,7 +103,8 @@ void tile(const DotTile& t) {
   constexpr int kVec = kLanes<T>, kWidth = kPanels * NV;
   const int rest = static_cast<int>(t.cols) - (kWidth - 1) * kVec;
   const mask<T> tail = first<T>(rest);
-  const int64_t a_row = kApart ? t.a_row : 1, a_k = t.a_k, b_k = t.b_k, b_panel = t.b_panel;
+  const int64_t a_row = kApart ? t.a_row : 1, a_k = t.a_k, b_k = t.b_k, b_panel = t.b_panel,
+                ahead = t.b_ahead;
   for (int64_t i = 0; i < t.tiles; ++i) {
     // Three rows to a pointer: x86 addresses p, p + s and p + 2 s for free, one pointer for each row would
     // spill.
@@ -124,10 +124,9 @@ void tile(const DotTile& t) {
         for (int v = 0; v < kWidth; ++v) {
           const auto* from = b + v / NV * b_panel + v % NV * kVec;
           bv[v] = kTail && v + 1 == kWidth ? B::load_tail(from, rest, tail) : B::load_term(from, term);
-          if constexpr (kCopy) {
-            store(copy + v * kVec, bv[v]);
-            __builtin_prefetch(from + kCopyAhead * b_k);
-          }
+          if constexpr (kCopy) store(copy + v * kVec, bv[v]);
+          if constexpr (kCopy || MR >= kAskRows)
+            __builtin_prefetch(reinterpret_cast<const char*>(from) + ahead, 0, 2);
         }
         if constexpr (kCopy) copy += kWidth * kVec;
 #pragma GCC unroll 16

@@ -7,6 +7,7 @@
 #include "frame/ieee.h"
 #include "frame/kernels.h"
 #include "frame/parallel.h"
+#include "samebits/contract.h"
 
 namespace sb {
 namespace {
@@ -23,6 +24,11 @@ DotType type_of(int64_t dtype) {
   return dtype == SB_F16 ? kDotF16 : dtype == SB_BF16 ? kDotBF16 : dtype == SB_F32 ? kDotF32 : kDotF64;
 }
 int64_t bytes_of(int64_t dtype) { return dtype == SB_F64 ? 8 : dtype == SB_F32 ? 4 : 2; }
+
+DotProduct product_of(const sb_dot_desc& d) {
+  return {type_of(d.dtype), type_of(d.out_dtype), d.m, d.n, d.k, d.a[1], d.a[2], d.b[1], d.b[2], d.out[1],
+          d.out[2]};
+}
 
 // The batch and where its entries begin, in elements.
 struct Batch {
@@ -99,8 +105,7 @@ int DotCall::prepare(const sb_dot_desc& d, const DotPanels* panels) {
   if (d.batch == 0 || d.m == 0 || d.n == 0) return 0;
   table_ = all->dot;
   panels_ = panels;
-  p_ = {type_of(d.dtype), type_of(d.out_dtype), d.m, d.n, d.k, d.a[1], d.a[2], d.b[1], d.b[2], d.out[1],
-        d.out[2]};
+  p_ = product_of(d);
   Batch batch = {d.batch, d.a[0], d.b[0], d.out[0]};
   fold_batch(panels != nullptr, &batch, &p_);
   exchanged_ = !panels && orient(*table_, &p_);
@@ -185,8 +190,22 @@ bool DotCall::run_split(int64_t threads, const char* a, const char* b, char* out
 
 extern "C" int32_t sb_dot(const sb_dot_desc* desc, const void* a, const void* b, void* out,
                           const sb_executor* executor) {
-  if (sb::check_dot("sb_dot", *desc)) return -1;
-  sb::DotCall call;
-  if (call.prepare(*desc)) return -1;
+  using namespace sb;
+  const sb_dot_desc& d = *desc;
+  if (check_dot("sb_dot", d)) return -1;
+  // Tiny products, of whose time a plan would be most.
+  if (d.batch == 1 && d.m > 0 && d.n > 0 && d.k <= SB_CHUNK && std::min(d.m, d.n) <= kDotRows) {
+    const Kernels* all = kernels();
+    if (!all) return -1;
+    DotProduct p = product_of(d);
+    const bool exchanged = !is_single(*all->dot, p) && orient(*all->dot, &p);
+    if (is_single(*all->dot, p)) {
+      IeeeMode ieee;
+      run_single(*all->dot, p, exchanged ? b : a, exchanged ? a : b, out);
+      return 0;
+    }
+  }
+  DotCall call;
+  if (call.prepare(d)) return -1;
   return call.run(a, b, out, executor);
 }

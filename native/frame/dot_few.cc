@@ -12,22 +12,23 @@ const char* DotPlan::long_rows(const char* a, char* scratch) const {
   return scratch + a_at_;
 }
 
-void DotPlan::run_single(const char* a, const char* b, char* out) const {
+void run_single(const DotKernels& kernels, const DotProduct& p, const void* a, const void* b, void* out) {
+  const int wide = p.in == kDotF64;
+  const int64_t lanes = kernels.lanes[wide], vectors = ceil_div(p.cols, lanes);
   DotTile t = {};
   t.a = a;
-  t.a_row = p_.a_row;
-  t.a_k = p_.a_k;
+  t.a_row = p.a_row;
+  t.a_k = p.a_k;
   t.b = b;
-  t.b_k = p_.b_k;
-  t.k = p_.k;
+  t.b_k = p.b_k;
+  t.k = p.k;
   t.last = true;
-  t.cols = p_.cols;
+  t.cols = p.cols;
   t.tiles = 1;
-  t.split = split_;
   t.out = out;
-  t.out_row = p_.out_row;
-  const bool apart = p_.rows > 1 && p_.a_row != 1, whole = p_.cols == vectors_ * lanes_;
-  kernels_.tile[wide_][apart][whole][vectors_ - 1][p_.rows - 1](t);
+  t.out_row = p.out_row;
+  const bool apart = p.rows > 1 && p.a_row != 1, whole = p.cols == vectors * lanes;
+  kernels.tile[wide][apart][whole][vectors - 1][p.rows - 1](t);
 }
 
 // Panels of a packed operand, several side by side while they are of one width.

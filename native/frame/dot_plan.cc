@@ -51,15 +51,18 @@ int64_t vectors_of(int64_t cols, int64_t lanes) {
   return (cols + lanes - 1) >> __builtin_ctzll(static_cast<uint64_t>(lanes));
 }
 
-// Addresses so far apart meet in the same set of L1; a line of it.
-constexpr int64_t kPage = 4096, kLine = 64;
+}  // namespace
 
-// Whether one tile is all there is: no tree, nothing to bring anywhere.
 bool is_single(const DotKernels& kernels, const DotProduct& p) {
   if (p.k > SB_CHUNK || p.b_col != 1 || p.out_col != 1 || p.in < kDotF32 || p.in != p.out) return false;
   const int64_t vectors = vectors_of(p.cols, kernels.lanes[p.in == kDotF64]);
   return vectors <= kDotVectors && p.rows <= kernels.rows[vectors - 1];
 }
+
+namespace {
+
+// Addresses so far apart meet in the same set of L1; a line of it.
+constexpr int64_t kPage = 4096, kLine = 64;
 
 // What every other way costs before its first FMA, in FMA instructions.
 constexpr double kSetUp = 100;
@@ -224,7 +227,7 @@ bool DotPlan::run(const void* a_, const void* b_, void* out_) const {
   const char *a = static_cast<const char*>(a_), *b = static_cast<const char*>(b_);
   char* out = static_cast<char*>(out_);
   if (way_ == kSingle) {
-    run_single(a, b, out);
+    run_single(kernels_, p_, a, b, out);
     return true;
   }
   constexpr int64_t kStack = 8192;

@@ -38,6 +38,10 @@ struct DotPanels {
 // faster; says whether.
 bool orient(const DotKernels& kernels, DotProduct* p);
 
+// Whether one tile is all there is: one chunk, nothing to bring anywhere. Then it needs no plan.
+bool is_single(const DotKernels& kernels, const DotProduct& p);
+void run_single(const DotKernels& kernels, const DotProduct& p, const void* a, const void* b, void* out);
+
 // How a product is computed: made once, run for each batch entry. The ways:
 //   single  (dot_few.cc)    one tile is all there is
 //   blocked (dot_block.cc)  panels of columns, tiles of rows, blocks of k; operands packed where that pays
@@ -54,7 +58,6 @@ class DotPlan {
   void plan_blocked();
   void run_way(const char* a, const char* b, char* out, char* scratch) const;
   void run_blocked(const char* a, const char* b, char* out, char* scratch) const;
-  void run_single(const char* a, const char* b, char* out) const;
   void run_flight(const char* a, const char* b, char* out, char* scratch) const;
   void run_fused(const char* a, const char* b, char* out, char* scratch) const;
   void run_stream(const char* a, const char* b, char* out, char* scratch) const;

@@ -266,6 +266,11 @@ void fused_pieces(const DotTile& t) {
     }
   }
   for (; t.cols - column > kWide - kCols; column += step) {
+    if constexpr (MR == 1 && kGroups == 3) {  // one block more, rather than one alone: a single chain waits
+      if (t.cols - column > kWide && t.cols - column <= kWide + kCols) {
+        return fused_columns<In, MR, 4, 1>(t, column, nullptr);
+      }
+    }
     fused_columns<In, MR, kGroups, 1>(t, column, next(column));
   }
   const int64_t rest = t.cols - column;

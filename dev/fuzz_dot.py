@@ -176,6 +176,41 @@ def draw_packed(rng: Generator) -> Trial:
     return draw_dot(rng, packed=True)
 
 
+def draw_conv(rng: Generator) -> Trial:
+    """sb_conv against sb_ref_conv."""
+    rank, batch = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2, 5]))
+    groups = int(rng.choice([1, 1, 1, 2, 3, 40]))
+    channels, columns = (int(rng.choice([1, 1, 2, 3] if groups > 3 else [1, 3, 16, 33, 49])) for _ in range(2))
+    image = [int(rng.choice([1, 4, 7, 60 if rank == 1 else 9])) for _ in range(rank)]
+    kernel, stride, kernel_dilation = ([int(n) for n in rng.choice([1, 1, 2, 3], rank)] for _ in range(3))
+    in_dilation = [int(n) for n in rng.choice([1, 1, 1, 2], rank)]
+    pad = [int(n) for n in rng.choice([0, 0, 1, 2, -1], rank)]
+    out_size = [
+        max(0, ((n - 1) * d + 2 * p - (k - 1) * e) // s + 1)
+        for n, d, p, k, e, s in zip(image, in_dilation, pad, kernel, kernel_dilation, stride, strict=True)
+    ]
+    dtype = str(rng.choice(["float32", "float32", "float64", "bfloat16", "float16"]))
+    out_dtype = "float32" if dtype != "float64" and rng.random() < 0.5 else dtype
+    (x,) = operands(rng, dtype, (batch, groups, channels, *image))
+    (w,) = operands(rng, dtype, (groups, columns, channels, *kernel))
+    out = output(rng, out_dtype, (batch, groups, columns, *out_size))
+    rows = (image, kernel, out_size, stride, pad, in_dilation, kernel_dilation, x.strides, w.strides, out.strides)
+    flat = [v for i, row in enumerate(rows) for v in (*row, *[0] * ((3 if i < 7 else 6) - len(row)))]
+    descriptor = (c_int64 * 46)(
+        DTYPES.index(dtype), DTYPES.index(out_dtype), rank, batch, groups, channels, columns, *flat
+    )
+
+    def call(function: Callable[..., int], to: NDArray, executor: "Executor | None") -> int:
+        return function(descriptor, x.address, w.address, to.ctypes.data + out.first * to.itemsize, by(executor))
+
+    return Trial(
+        f"sb_conv {dtype}->{out_dtype} batch {batch}, {groups} groups of {channels} -> {columns}, {rows}",
+        out.buffer,
+        lambda to, executor: call(library().sb_conv, to, executor),
+        lambda to: call(library().sb_ref_conv, to, None),
+    )
+
+
 def draw_partials(rng: Generator) -> Trial:
     """sb_dot_partials of several workers, joined by sb_join_partials, against sb_ref_dot."""
     m, n = (size(rng, 40) for _ in range(2))
@@ -221,6 +256,7 @@ KINDS: dict[str, tuple[Callable[[Generator], Trial], int]] = {
     "dot": (draw_dot, 9),
     "partials": (draw_partials, 1),
     "packed": (draw_packed, 5),
+    "conv": (draw_conv, 3),
 }
 """Of each kind what draws a case, and its share."""
 
@@ -294,6 +330,7 @@ def fuzz(seed: int, seconds: float) -> tuple[int, int]:
     lib = library()
     lib.sb_ref_dot.restype = c_int32
     lib.sb_ref_dot.argtypes = [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p]
+    lib.sb_ref_conv.restype, lib.sb_ref_conv.argtypes = lib.sb_ref_dot.restype, lib.sb_ref_dot.argtypes
     mode = Mode() if sys.platform == "linux" and os.uname().machine == "x86_64" else None
     names = [name for name, (_, share) in KINDS.items() for _ in range(share)]
     end, case = time.monotonic() + seconds, seed

@@ -33,17 +33,7 @@ int overlapping(const char* who) {
       who);
 }
 
-int check(const sb_dot_desc& d, Footprint f[3]) {
-  const char* who = "sb_dot";
-  if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "out_dtype", d.out_dtype)) return -1;
-  const int64_t a[] = {d.batch, d.m, d.k}, b[] = {d.batch, d.k, d.n}, out[] = {d.batch, d.m, d.n};
-  if (check_shape(who, 3, a) || check_shape(who, 3, b) || check_shape(who, 3, out)) return -1;
-  f[0].item = f[1].item = item_size(d.dtype);
-  f[2].item = item_size(d.out_dtype);
-  if (!f[0].span.axes(3, a, d.a) || !f[1].span.axes(3, b, d.b) || !f[2].span.axes(3, out, d.out))
-    return too_far(who);
-  return apart(3, out, d.out) ? 0 : overlapping(who);
-}
+int check(const sb_dot_desc& d, Footprint f[3]) { return check_access("sb_dot", d, f); }
 
 int check(const sb_reduce_desc& d, Footprint f[2]) {
   const char* who = "sb_reduce";
@@ -101,6 +91,17 @@ int check_as(const char* who, const std::vector<int64_t>& words, std::vector<Foo
 }
 
 }  // namespace
+
+int check_access(const char* who, const sb_dot_desc& d, Footprint f[3]) {
+  if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "out_dtype", d.out_dtype)) return -1;
+  const int64_t a[] = {d.batch, d.m, d.k}, b[] = {d.batch, d.k, d.n}, out[] = {d.batch, d.m, d.n};
+  if (check_shape(who, 3, a) || check_shape(who, 3, b) || check_shape(who, 3, out)) return -1;
+  f[0].item = f[1].item = item_size(d.dtype);
+  f[2].item = item_size(d.out_dtype);
+  if (!f[0].span.axes(3, a, d.a) || !f[1].span.axes(3, b, d.b) || !f[2].span.axes(3, out, d.out))
+    return too_far(who);
+  return apart(3, out, d.out) ? 0 : overlapping(who);
+}
 
 int check(const sb_copy_desc& d, Footprint f[2]) {
   const char* who = "sb_copy";

@@ -32,6 +32,8 @@ inline int check_shape(const char* who, int64_t rank, const int64_t* shape) {
 }
 
 int check(const sb_copy_desc& d, Footprint footprints[2]);
+// Of a dot: that every offset fits, and that the output's elements are apart.
+int check_access(const char* who, const sb_dot_desc& d, Footprint footprints[3]);
 int check(const sb_conv_desc& d, Footprint footprints[3]);
 
 // Checks a step's descriptor (any kind but SB_STEP_MAP): its footprints by operand, and how many are inputs.

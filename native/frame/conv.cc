@@ -15,7 +15,8 @@
 namespace sb {
 namespace {
 
-// Multiply-adds below which a call stays on its thread, and that a task should have at least (as in dot.cc).
+// Multiply-adds below which a call stays on its thread, and that a task should have at least: half of
+// the dot's, since a block of pixels is also staged.
 constexpr double kParallelWork = 1 << 20, kTaskWork = 1 << 18;
 
 // Output pixels of a block: enough that a panel of weights, once brought into L2, serves many.
@@ -143,7 +144,9 @@ Convolution by_groups(Convolution c) {
 int run_phase(const Kernels& all, const Convolution& c, const ConvAxis* const axes[3], const char* x,
               const char* w, char* out, const sb_executor* executor, int64_t threads, double work) {
   const int64_t pixels = c.images * axes[0]->out * axes[1]->out * axes[2]->out;
-  int64_t wanted = threads == 1 ? 1 : std::min(2 * threads, static_cast<int64_t>(work / kTaskWork) + 1);
+  int64_t wanted =
+      threads == 1 ? 1
+                   : static_cast<int64_t>(std::min(static_cast<double>(2 * threads), work / kTaskWork + 1));
   int64_t blocks = (pixels + kBlockRows - 1) / kBlockRows * c.groups;
   if (wanted > 1 && blocks < kFewBlocks * threads) blocks = (blocks + wanted - 1) / wanted * wanted;
   const int64_t each = std::max<int64_t>(1, blocks / c.groups);

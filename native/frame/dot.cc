@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <atomic>
 
+#include "frame/checks.h"
 #include "frame/dot_call.h"
 #include "frame/error.h"
 #include "frame/ieee.h"
 #include "frame/kernels.h"
+#include "frame/ops.h"
 #include "frame/parallel.h"
 #include "samebits/contract.h"
 
@@ -23,7 +25,6 @@ constexpr int64_t kTasksPerThread = 2;
 DotType type_of(int64_t dtype) {
   return dtype == SB_F16 ? kDotF16 : dtype == SB_BF16 ? kDotBF16 : dtype == SB_F32 ? kDotF32 : kDotF64;
 }
-int64_t bytes_of(int64_t dtype) { return dtype == SB_F64 ? 8 : dtype == SB_F32 ? 4 : 2; }
 
 DotProduct product_of(const sb_dot_desc& d) {
   return {type_of(d.dtype), type_of(d.out_dtype), d.m, d.n, d.k, d.a[1], d.a[2], d.b[1], d.b[2], d.out[1],
@@ -53,6 +54,21 @@ void fold_batch(bool packed, Batch* batch, DotProduct* p) {
     p->cols = all;
     *batch = {1, 0, 0, 0};
   }
+}
+
+// Bounds every product of sizes below.
+constexpr int64_t kMostSize = int64_t{1} << 48;
+
+// Whether offsets fit and the results are apart, seen at a glance: checking everything takes as long as a
+// tiny product.
+bool plain(const sb_dot_desc& d) {
+  if (d.batch != 1 || d.out[2] != 1 || (d.m > 1 && d.out[1] < d.n)) return false;
+  constexpr int kSizeBits = 24, kStrideBits = 32;
+  uint64_t beyond = static_cast<uint64_t>(d.m | d.n | d.k) >> kSizeBits;
+  for (int64_t stride : {d.a[1], d.a[2], d.b[1], d.b[2], d.out[1]}) {
+    beyond |= (static_cast<uint64_t>(stride) + (uint64_t{1} << kStrideBits)) >> (kStrideBits + 1);
+  }
+  return beyond == 0;
 }
 
 // A size in parts that are multiples of a quantum, but for the last.
@@ -87,19 +103,23 @@ int check_dot(const char* who, const sb_dot_desc& d) {
   }
   const int64_t sizes[4] = {d.batch, d.m, d.n, d.k};
   for (int i = 0; i < 4; ++i) {
+    const char* name = i == 0 ? "batch" : i == 1 ? "m" : i == 2 ? "n" : "k";
     if (sizes[i] < 0) {
-      return fail("%s: size %s = %lld is negative; give a size of 0 or more", who,
-                  i == 0   ? "batch"
-                  : i == 1 ? "m"
-                  : i == 2 ? "n"
-                           : "k",
+      return fail("%s: size %s = %lld is negative; give a size of 0 or more", who, name,
+                  static_cast<long long>(sizes[i]));
+    }
+    if (sizes[i] > kMostSize) {
+      return fail("%s: size %s = %lld is beyond 2^48, and any machine; check the descriptor", who, name,
                   static_cast<long long>(sizes[i]));
     }
   }
-  return 0;
+  if (plain(d)) return 0;
+  Footprint footprints[3];
+  return check_access(who, d, footprints);
 }
 
-int DotCall::prepare(const sb_dot_desc& d, const DotPanels* panels) {
+int DotCall::prepare(const char* who, const sb_dot_desc& d, const DotPanels* panels) {
+  who_ = who;
   const Kernels* all = kernels();
   if (!all) return -1;
   if (d.batch == 0 || d.m == 0 || d.n == 0) return 0;
@@ -110,8 +130,8 @@ int DotCall::prepare(const sb_dot_desc& d, const DotPanels* panels) {
   fold_batch(panels != nullptr, &batch, &p_);
   exchanged_ = !panels && orient(*table_, &p_);
   if (exchanged_) std::swap(batch.a, batch.b);
-  in_item_ = bytes_of(d.dtype);
-  out_item_ = bytes_of(d.out_dtype);
+  in_item_ = item_size(d.dtype);
+  out_item_ = item_size(d.out_dtype);
   batch_ = batch.count;
   a_step_ = batch.a * in_item_;
   b_step_ = panels ? batch.b : batch.b * in_item_;
@@ -149,7 +169,8 @@ int DotCall::run(const void* a, const void* b, void* out, const sb_executor* exe
 // Whole batch entries first; then the longer of rows and columns, then the other. Never k.
 bool DotCall::run_split(int64_t threads, const char* a, const char* b, char* out,
                         const sb_executor* executor) const {
-  const int64_t wanted = std::min(threads * kTasksPerThread, static_cast<int64_t>(work_ / kTaskWork) + 1);
+  const int64_t wanted =
+      static_cast<int64_t>(std::min(static_cast<double>(threads * kTasksPerThread), work_ / kTaskWork + 1));
   const Parts entries(batch_, wanted, 1);
   const int64_t rest = ceil_div(wanted, entries.count), lanes = table_->lanes[p_.in == kDotF64];
   const int64_t row_quantum = 8, col_quantum = 4 * lanes;
@@ -206,6 +227,6 @@ extern "C" int32_t sb_dot(const sb_dot_desc* desc, const void* a, const void* b,
     }
   }
   DotCall call;
-  if (call.prepare(d)) return -1;
+  if (call.prepare("sb_dot", d)) return -1;
   return call.run(a, b, out, executor);
 }

@@ -12,7 +12,8 @@
 
 namespace sb {
 
-// Checks the dtypes and sizes of a descriptor.
+// Checks a descriptor: dtypes, sizes, offsets that fit, results that are apart. who: the function that errors
+// name.
 int check_dot(const char* who, const sb_dot_desc& d);
 
 class DotCall {
@@ -23,13 +24,14 @@ class DotCall {
 
   // A checked descriptor. panels: of a packed b (they outlive the call), of which b[0] then counts bytes from
   // one batch entry to the next, and the other strides say nothing.
-  int prepare(const sb_dot_desc& d, const DotPanels* panels = nullptr);
+  int prepare(const char* who, const sb_dot_desc& d, const DotPanels* panels = nullptr);
   int run(const void* a, const void* b, void* out, const sb_executor* executor) const;
 
  private:
   bool run_entry(const DotPlan& plan, int64_t entry, const char* a, const char* b, char* out) const;
   bool run_split(int64_t threads, const char* a, const char* b, char* out, const sb_executor* executor) const;
 
+  const char* who_ = nullptr;
   const DotKernels* table_ = nullptr;
   const DotPanels* panels_ = nullptr;
   DotProduct p_ = {};

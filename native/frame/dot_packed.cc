@@ -11,6 +11,7 @@
 #include "frame/error.h"
 #include "frame/ieee.h"
 #include "frame/kernels.h"
+#include "frame/ops.h"
 #include "frame/parallel.h"
 
 struct sb_packed {
@@ -23,10 +24,14 @@ struct sb_packed {
 namespace sb {
 namespace {
 
+// Bytes of a handle from which on threads share the work: one of them copies so many in some 50 us.
+constexpr int64_t kParallelBytes = 1 << 20;
+
 constexpr int64_t kMostBytes = int64_t{1} << 58;  // keeps every product below from overflowing
 
 int check_pack(const sb_pack_desc& d) {
-  const sb_dot_desc as_dot = {d.dtype, d.dtype, d.batch, 1, d.n, d.k, {}, {}, {}};
+  const sb_dot_desc as_dot = {d.dtype,      d.dtype, d.batch, 1, d.n, d.k, {}, {d.b[0], d.b[1], d.b[2]},
+                              {d.n, d.n, 1}};
   if (check_dot("sb_pack", as_dot)) return -1;
   if (d.format != SB_PACK_VALUES) {
     return fail("sb_pack: format %lld is none of this version; give SB_PACK_VALUES (%d)",
@@ -90,13 +95,20 @@ extern "C" sb_packed* sb_pack(const sb_pack_desc* desc, const void* b, const sb_
          static_cast<long long>(desc->n));
     return nullptr;
   }
-  if (threads_of(executor) == 0) return nullptr;
-  const int64_t item = desc->dtype == SB_F64 ? 8 : desc->dtype == SB_F32 ? 4 : 2;
-  parallel(executor, desc->batch * packed->panels.count, [&](int64_t task) {
+  const int64_t item = item_size(desc->dtype), tasks = desc->batch * packed->panels.count;
+  auto pack = [&](int64_t task) {
     const int64_t entry = task / packed->panels.count, panel = task % packed->panels.count;
     pack_panel(table, *packed, panel, static_cast<const char*>(b) + entry * desc->b[0] * item,
                packed->data + entry * packed->entry);
-  });
+  };
+  if (packed->entry == 0) {  // any number of empty matrices
+  } else if (packed->entry * desc->batch < kParallelBytes) {
+    IeeeMode ieee;
+    for (int64_t i = 0; i < tasks; ++i) pack(i);
+  } else {
+    if (threads_of(executor) == 0) return nullptr;
+    parallel(executor, tasks, pack);
+  }
   return packed.release();
 }
 
@@ -110,7 +122,10 @@ extern "C" int64_t sb_packed_bytes(const sb_packed* packed) { return packed->ent
 extern "C" int32_t sb_dot_packed(const sb_dot_desc* desc, const void* a, const sb_packed* packed, void* out,
                                  const sb_executor* executor) {
   using namespace sb;
-  if (check_dot("sb_dot_packed", *desc)) return -1;
+  if (!packed) return fail("sb_dot_packed: the packed operand is NULL; see why sb_pack failed (sb_error)");
+  sb_dot_desc d = *desc;
+  d.b[0] = d.b[1] = d.b[2] = 0;
+  if (check_dot("sb_dot_packed", d)) return -1;
   const sb_pack_desc& w = packed->desc;
   if (desc->dtype != w.dtype || desc->k != w.k || desc->n != w.n ||
       (desc->batch != w.batch && w.batch != 1)) {
@@ -122,9 +137,8 @@ extern "C" int32_t sb_dot_packed(const sb_dot_desc* desc, const void* a, const s
         static_cast<long long>(desc->k), static_cast<long long>(desc->n), static_cast<long long>(w.dtype),
         static_cast<long long>(w.batch), static_cast<long long>(w.k), static_cast<long long>(w.n));
   }
-  sb_dot_desc d = *desc;
   d.b[0] = w.batch == 1 ? 0 : packed->entry;
   DotCall call;
-  if (call.prepare(d, &packed->panels)) return -1;
+  if (call.prepare("sb_dot_packed", d, &packed->panels)) return -1;
   return call.run(a, packed->data, out, executor);
 }

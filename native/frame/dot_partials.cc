@@ -3,10 +3,13 @@
 // A partial is a dot over the terms of one subtree, so sb_dot computes it. The join is the binary counter of
 // JOIN-1, entered at the level of each subtree.
 #include <algorithm>
+#include <atomic>
 #include <new>
 #include <vector>
 
+#include "frame/arena.h"
 #include "frame/checks.h"
+#include "frame/dot_call.h"
 #include "frame/error.h"
 #include "frame/ops.h"
 #include "frame/parallel.h"
@@ -69,8 +72,9 @@ int check_cover(const std::vector<sb_partial>& partials, int64_t k) {
                          who, as_ll(stop), as_ll(k));
 }
 
-// Tuning: elements that are joined together. The slots of a tree of any depth, 32 KiB of float32, stay in L1
-// and fit the stack of any host's thread, and a block is long enough to hide the walk over the tree.
+// Tuning: elements that are joined together. The slots of a tree of any depth (32 KiB of float32, twice that
+// of float64; few are used) fit the stack of any host's thread, and a block is long enough to hide the walk
+// over the tree.
 constexpr int64_t kBlock = 128;
 constexpr int kSlots = 64;
 
@@ -79,34 +83,38 @@ struct Term {
   int level;
 };
 
-// out[begin, end) by one walk over the tree for each block.
+// out[begin, end) by one walk over the tree for each block; false: no memory.
 template <class T, int out_dtype>
-void join(const std::vector<Term>& terms, void* out, int64_t begin, int64_t end) {
+bool join(const std::vector<Term>& terms, void* out, int64_t begin, int64_t end) {
   using Out = Scalar<out_dtype>;
-  T slot[kSlots][kBlock];
+  static thread_local Arena arena;
+  T* const slots = reinterpret_cast<T*>(arena.reserve(kSlots * kBlock * static_cast<int64_t>(sizeof(T))));
+  if (!slots) return false;
+  const auto slot = [slots](int s) { return slots + s * kBlock; };
   int level[kSlots];
   for (int64_t at = begin; at < end; at += kBlock) {
     const int64_t n = std::min(kBlock, end - at);
     const auto add_below = [&](int s) {  // the older value is the left operand
-      for (int64_t i = 0; i < n; ++i) slot[s][i] = slot[s][i] + slot[s + 1][i];
+      for (int64_t i = 0; i < n; ++i) slot(s)[i] = slot(s)[i] + slot(s + 1)[i];
     };
     int filled = 0;
     for (const Term& term : terms) {
-      std::copy_n(static_cast<const T*>(term.values) + at, n, slot[filled]);
+      std::copy_n(static_cast<const T*>(term.values) + at, n, slot(filled));
       level[filled++] = term.level;
       for (; filled > 1 && level[filled - 2] == level[filled - 1]; --filled) {
         add_below(filled - 2);
         ++level[filled - 2];
       }
     }
-    if (filled == 0) std::fill_n(slot[filled++], n, T(0));
+    if (filled == 0) std::fill_n(slot(filled++), n, T(0));
     for (; filled > 1; --filled) add_below(filled - 2);
     auto* to = static_cast<typename Out::Item*>(out) + at;
-    for (int64_t i = 0; i < n; ++i) to[i] = Out::write(slot[0][i] + T(0));  // clauses DOT-5, NUM-4, NUM-7
+    for (int64_t i = 0; i < n; ++i) to[i] = Out::write(slot(0)[i] + T(0));  // clauses DOT-5, NUM-4, NUM-7
   }
+  return true;
 }
 
-using Join = void (*)(const std::vector<Term>&, void*, int64_t, int64_t);
+using Join = bool (*)(const std::vector<Term>&, void*, int64_t, int64_t);
 
 Join find(const sb_join_desc& d) {
   if (d.dtype == SB_F64 && d.out_dtype == SB_F64) return join<double, SB_F64>;
@@ -144,9 +152,10 @@ int join_all(const sb_join_desc& d, int32_t count, const sb_partial* partials, c
              void* out, const sb_executor* executor) {
   const Join run = find(d);
   if (check_dtypes("sb_join_partials", d.dtype, d.out_dtype, run)) return -1;
-  if (count < 0 || d.size < 0 || d.k < 0) {
-    return fail("sb_join_partials: count %d, size %lld or k %lld is negative; give 0 or more", count,
-                as_ll(d.size), as_ll(d.k));
+  if (count < 0 || d.size < 0 || d.size >> 48 || d.k < 0) {
+    return fail(
+        "sb_join_partials: count %d, size %lld or k %lld is negative or beyond any machine; check them",
+        count, as_ll(d.size), as_ll(d.k));
   }
   std::vector<Term> terms;
   if (arrange(d, count, partials, values, &terms)) return -1;
@@ -160,9 +169,11 @@ int join_all(const sb_join_desc& d, int32_t count, const sb_partial* partials, c
     tasks = std::min<int64_t>(threads, (d.size + kBlock - 1) / kBlock);
   }
   const int64_t each = ((d.size + tasks - 1) / tasks + kBlock - 1) / kBlock * kBlock;
-  parallel(executor, tasks,
-           [&](int64_t t) { run(terms, out, std::min(t * each, d.size), std::min((t + 1) * each, d.size)); });
-  return 0;
+  std::atomic<bool> failed{false};
+  parallel(executor, tasks, [&](int64_t t) {
+    if (!run(terms, out, std::min(t * each, d.size), std::min((t + 1) * each, d.size))) failed = true;
+  });
+  return failed ? fail("sb_join_partials: no memory for the waiting sums; free some") : 0;
 }
 
 }  // namespace
@@ -198,10 +209,15 @@ extern "C" int32_t sb_dot_partials(const sb_dot_desc* desc, int64_t start, const
     return fail("sb_dot_partials: k = %lld terms from %lld on are none that fit 64 bits; give 0 or more",
                 as_ll(d.k), as_ll(start));
   }
+  if (check_dot("sb_dot_partials", d)) return -1;
   sb_partial partials[2 * kSlots];
   const int32_t count = sb_dot_split(start, stop, partials);
   if (count < 0) return -1;
   const int64_t item = item_size(d.dtype), out_item = item_size(d.out_dtype);
+  if (int64_t reach; __builtin_mul_overflow(out_step, int64_t{count} * out_item, &reach)) {
+    return fail("sb_dot_partials: out_step = %lld does not fit; give the elements of one partial",
+                as_ll(out_step));
+  }
   for (int32_t i = 0; i < count; ++i) {
     const int64_t skipped = partials[i].start - start;
     sb_dot_desc part = d;

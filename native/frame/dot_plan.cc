@@ -26,7 +26,8 @@ constexpr int64_t kPackedA = int64_t{1} << 22;
 // Bytes of b that a core's own caches are taken to hold, and of a row from which on a page holds few of them:
 // beyond both, b is read row by row (see kernels/inner/dot_stream.h). Below, tiles keep their sums in
 // registers.
-constexpr int64_t kNear = 1 << 20, kLongRow = 1 << 10;
+constexpr double kNear = 1 << 20;
+constexpr int64_t kLongRow = 1 << 10;
 
 // Vectors of columns from which on bfloat16 is always read row by row, since that way widens two at a time.
 constexpr int64_t kPairedVectors = 4;
@@ -148,7 +149,8 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
     return;
   }
   pack_a_ = narrow_;
-  far_ = p_.cols * in_item_ >= kLongRow && p_.k * p_.cols * in_item_ > kNear;
+  far_ = p_.cols * in_item_ >= kLongRow &&
+         static_cast<double>(p_.k) * static_cast<double>(p_.cols * in_item_) > kNear;
   if (!panels && p_.b_col == 1 && p_.k > 0 && p_.rows <= kDotStreamRows &&
       (far_ || (p_.in == kDotBF16 && vectors_ >= kPairedVectors))) {
     way_ = kStream;

@@ -142,7 +142,7 @@ class Builder {
     if (step->kind == SB_STEP_DOT) {
       const sb_dot_desc& d = *reinterpret_cast<const sb_dot_desc*>(step->words.data());
       step->dot = std::make_unique<DotCall>();
-      if (check_dot("sb_dot", d) || step->dot->prepare(d)) return in_step();
+      if (check_dot("sb_dot", d) || step->dot->prepare("sb_dot", d)) return in_step();
     }
     return 0;
   }

@@ -378,6 +378,17 @@ def test_a_host_that_flushes_subnormals(m):
         ({3: -5}, "size m = -5 is negative"),
         ({4: -2}, "size n = -2 is negative"),
         ({5: -7}, "size k = -7 is negative; give a size of 0 or more"),
+        ({5: 1 << 61}, "size k = 2305843009213693952 is beyond 2^48"),
+        ({4: (1 << 63) - 1, 5: 1}, "beyond 2^48"),
+        ({3: 1 << 48, 4: 1 << 48, 5: 0}, "does not fit"),
+        ({3: 1 << 40, 13: 1 << 30}, "does not fit"),
+        ({7: (1 << 63) - 1, 3: 3}, "does not fit"),
+        ({12: 0, 13: 0, 14: 0}, "let its elements overlap"),
+        ({13: 1}, "let its elements overlap"),
+        ({2: 2, 12: 1}, "let its elements overlap"),
+        # 2^59 terms of one bfloat16, which need packing
+        ({0: 10, 1: 10, 3: 4, 4: 4, 5: 1 << 59, **dict.fromkeys((6, 7, 8, 9, 10), 0), 11: 1, 13: 4}, "beyond 2^48"),
+        ({0: 10, 1: 10, 5: 1 << 47, **dict.fromkeys((6, 7, 8, 9, 10, 11), 0)}, "no memory"),
     ],
 )
 def test_errors(change, message):

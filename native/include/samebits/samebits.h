@@ -3,8 +3,11 @@
 // Every descriptor is a struct of int64_t only, so that a program can carry it
 // as words (see sb_program_new). Strides count elements, may be 0 or negative,
 // and an operand may be read with any strides; nothing is copied to please a
-// kernel. Functions return 0, or -1 with the reason in sb_error() (thread-local);
-// a descriptor out of range is an error, never undefined behaviour. No
+// kernel. Functions return 0, or -1 with the reason in sb_error() (thread-local, of
+// the last call that failed; those that return a pointer return NULL);
+// a descriptor out of range is an error, never undefined behaviour. Pointers are to
+// memory that has what the descriptor describes, and an output overlaps no input;
+// an executor may be NULL: the library's own threads. No
 // descriptor field, thread count or instruction set other than the
 // mathematical content (op, dtype, logical shapes) can move a bit.
 #ifndef SAMEBITS_SAMEBITS_H_
@@ -73,9 +76,10 @@ SB_API int32_t sb_dot(const sb_dot_desc*, const void* a, const void* b, void* ou
 // ---- packed operands of a dot: weights that live long -----------------------------
 // sb_pack lays b[batch,k,n] out once, in the order in which this CPU's tiles read it; sb_dot_packed
 // multiplies with it. The bits are sb_dot's. A handle serves this process only (its layout is the instruction
-// set's), any number of threads at once; b may be freed after sb_pack. format: what the handle stores.
-// Quantised weights (blocks of small integers with scales) get numbers of their own here: each has a clause
-// that says which float32 an element stands for, and the product is that of these floats.
+// set's), any number of threads at once, and is freed (NULL too) after the last of them is done; b may be
+// freed after sb_pack. format: what the handle stores. Quantised weights (blocks of small integers with
+// scales) get numbers of their own here, a clause each that says which float32 an element stands for, and a
+// function that takes their arrays and returns the same kind of handle; the product is that of these floats.
 typedef enum {
   SB_PACK_VALUES = 0,  // the values themselves: bf16 as such (2 bytes), f16 as f32, f32, f64
   SB_PACK_FORMAT_COUNT

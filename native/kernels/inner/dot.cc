@@ -12,6 +12,18 @@ namespace {
 constexpr int kRows[kDotVectors] = SB_DOT_ROWS;
 constexpr int kPackedVectors = SB_DOT_PACKED_VECTORS, kFlight[kDotFlightRows] = SB_DOT_FLIGHT;
 
+// What frame/ relies on.
+constexpr bool fits() {
+  for (int v = 0; v < kDotVectors; ++v) {
+    if (kRows[v] > kDotRows || (v > 0 && kRows[v] > kRows[v - 1])) return false;
+  }
+  return kPackedVectors <= kDotPackedVectors && kRows[kPackedVectors - 1] > 0 &&
+         SB_DOT_FUSED_ROWS <= kDotFusedRows;
+}
+static_assert(
+    fits(), "dot_tiles.h: rows that fit the tables and do not grow with the width, a tile for packed panels");
+static_assert(SB_CHUNK % 2 == 0, "pairs of terms do not cross chunks");
+
 template <class T, bool kApart, bool kTail, int NV = 1, int MR = 1>
 constexpr void fill_tiles(DotTileFn (*table)[kDotRows]) {
   if constexpr (MR <= kRows[NV - 1]) {

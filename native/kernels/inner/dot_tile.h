@@ -85,7 +85,6 @@ struct Pairs {
     const u32v w = load<u32v>(p);
     return bits_as<f32v>(term ? w & 0xffff0000u : w << 16);
   }
-  static SB_INLINE f32v load_tail(const uint32_t* p, int, mask<float>) { return load_term(p, 0); }
 };
 
 // Rows from which on a tile asks for rows of b in advance: those of fewer rows are bound by their loads.
@@ -123,7 +122,11 @@ void tile(const DotTile& t) {
 #pragma GCC unroll 16
         for (int v = 0; v < kWidth; ++v) {
           const auto* from = b + v / NV * b_panel + v % NV * kVec;
-          bv[v] = kTail && v + 1 == kWidth ? B::load_tail(from, rest, tail) : B::load_term(from, term);
+          if constexpr (kTail) {
+            bv[v] = v + 1 == kWidth ? B::load_tail(from, rest, tail) : B::load_term(from, term);
+          } else {
+            bv[v] = B::load_term(from, term);
+          }
           if constexpr (kCopy) store(copy + v * kVec, bv[v]);
           if constexpr (kCopy || MR >= kAskRows)
             __builtin_prefetch(reinterpret_cast<const char*>(from) + ahead, 0, 2);

@@ -88,7 +88,7 @@ void DotPlan::run_fused(const char* a, const char* b, char* out, char* scratch) 
     t.out_row = p_.out_row;
     return fused(t);
   }
-  const int64_t step = 4 * lanes_;
+  const int64_t step = kFusedVectors * lanes_;
   t.out = scratch + result_at_;
   t.out_row = step;
   for (int64_t col = 0; col < p_.cols; col += step) {

@@ -1,4 +1,4 @@
-// The inner tiles of the dot (clauses DOT-*): what frame/dot_block.cc asks of an instruction set.
+// The inner tiles of the dot (clauses DOT-*): what frame/dot_*.cc ask of an instruction set.
 //
 // Roles are settled before: columns are vectorised, rows are broadcast. A tile never splits k; how it is cut
 // in rows, columns and blocks of whole chunks moves no bit.
@@ -64,6 +64,7 @@ enum DotStored { kStoredF32, kStoredF64, kStoredPairs, kDotStored };
 
 struct DotKernels {
   int lanes[2];           // by accumulator: f32, f64
+  double transposed[2];   // FMAs in whose time an element is transposed
   int rows[kDotVectors];  // the tallest tile by vectors - 1; 0: none
   int fused_rows;
   // Accumulator, whether a's rows lie apart, whether all vectors of b may be read whole, vectors - 1, rows

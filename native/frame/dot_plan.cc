@@ -85,7 +85,7 @@ double cost(const DotKernels& kernels, const DotProduct& p) {
   }
   // Bringing an operand into rows of k, and the results from there, per element: nothing, a transpose (in
   // registers only, or through memory), or one element at a time. Narrow types are widened first.
-  const double transposed = lanes == 16 ? 0.375 : lanes == 8 ? 0.75 : 1.5, strided = 1.5;
+  const double transposed = kernels.transposed[p.in == kDotF64], strided = 1.5;
   if (p.b_col != 1) c += cols * k * (fused ? 0.4 : p.b_k == 1 ? transposed : strided);
   if (kInItem[p.in] < 4) c += rows * k * (p.a_k == 1 ? transposed : strided);
   if (p.out_col != 1) c += rows * cols * (p.out_row == 1 ? transposed : strided);
@@ -134,73 +134,92 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
     return;
   }
   chunks_ = std::max<int64_t>(1, (p_.k + SB_CHUNK - 1) / SB_CHUNK);
-  int levels = 0;  // that ever wait
-  while ((chunks_ - 1) >> levels) ++levels;
-
-  if (!panels && p_.rows <= kernels.fused_rows && p_.b_k == 1 && (narrow_ || p_.b_col != 1)) {
-    way_ = kFused;
-    // Rows of a that meet in one set of L1 push b's out of it; a copy moves them a line apart.
-    const bool meet = p_.rows > 2 && p_.cols >= 16 * p_.rows && p_.a_row * in_item_ % kPage == 0;
-    pack_a_ = narrow_ || p_.a_k != 1 || meet;
-    packed_a_row_ = p_.k + (p_.k * item_ % kPage == 0 ? kLine / item_ : 0);
-    if (pack_a_) a_at_ = place(p_.rows * packed_a_row_ * item_);
-    low_at_ = place(p_.rows * 4 * lanes_ * item_ * levels);
-    if (!direct_out_) result_at_ = place(p_.rows * 4 * lanes_ * item_);
-    return;
-  }
-  pack_a_ = narrow_;
+  while ((chunks_ - 1) >> levels_) ++levels_;
   far_ = p_.cols * in_item_ >= kLongRow &&
          static_cast<double>(p_.k) * static_cast<double>(p_.cols * in_item_) > kNear;
-  if (!panels && p_.b_col == 1 && p_.k > 0 && p_.rows <= kDotStreamRows &&
-      (far_ || (p_.in == kDotBF16 && vectors_ >= kPairedVectors))) {
-    way_ = kStream;
-    packed_a_row_ = p_.k;
-    if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
-    low_at_ = place((levels + 1) * p_.rows * std::min(kStreamCols, vectors_ * lanes_) * item_);
-    if (!direct_out_) result_at_ = place(p_.rows * kStreamCols * item_);
-    return;
+  if (panels) {
+    const bool flight = p_.rows <= kDotFlightRows && kernels.flight_panels[p_.rows - 1] && panels->count > 1;
+    way_ = flight ? kFlight : kBlocked;
+  } else if (p_.rows <= kernels.fused_rows && p_.b_k == 1 && (narrow_ || p_.b_col != 1)) {
+  } else if (p_.b_col == 1 && p_.k > 0 && p_.rows <= kDotStreamRows &&
+             (far_ || (p_.in == kDotBF16 && vectors_ >= kPairedVectors))) {
   }
-  if (panels && p_.rows <= kDotFlightRows && kernels.flight_panels[p_.rows - 1] && panels->count > 1) {
-    way_ = kFlight;
-    panel_vectors_ = panels->vectors * kernels.flight_panels[p_.rows - 1];
-    pack_a_ |= p_.rows > 1;
-    if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
-    low_at_ = place(levels * p_.rows * panel_vectors_ * lanes_ * item_);
-    if (!direct_out_) result_at_ = place(p_.rows * panel_vectors_ * lanes_ * item_);
-    return;
+  switch (way_) {
+    case kFused:
+      plan_fused();
+      break;
+    case kStream:
+      plan_stream();
+      break;
+    case kFlight:
+      plan_flight();
+      break;
+    default:
+      plan_blocked();
   }
-  way_ = kBlocked;
+}
+
+void DotPlan::plan_fused() {
+  way_ = kFused;
+  // Rows of a that meet in one set of L1 push b's out of it, if b is long enough for a copy to pay; the copy
+  // moves them a line apart.
+  const bool meet = p_.rows > 2 && p_.cols >= 16 * p_.rows && p_.a_row * in_item_ % kPage == 0;
+  pack_a_ = narrow_ || p_.a_k != 1 || meet;
+  packed_a_row_ = p_.k + (p_.k * item_ % kPage == 0 ? kLine / item_ : 0);
+  if (pack_a_) a_at_ = place(p_.rows * packed_a_row_ * item_);
+  low_at_ = place(p_.rows * kFusedVectors * lanes_ * item_ * levels_);
+  if (!direct_out_) result_at_ = place(p_.rows * kFusedVectors * lanes_ * item_);
+}
+
+void DotPlan::plan_stream() {
+  way_ = kStream;
+  pack_a_ = narrow_;
+  packed_a_row_ = p_.k;
+  if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
+  low_at_ = place((levels_ + 1) * p_.rows * std::min(kStreamCols, vectors_ * lanes_) * item_);
+  if (!direct_out_) result_at_ = place(p_.rows * kStreamCols * item_);
+}
+
+void DotPlan::plan_flight() {
+  panel_vectors_ = panels_->vectors * kernels_.flight_panels[p_.rows - 1];
+  pack_a_ = narrow_ || p_.rows > 1;
+  if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);
+  low_at_ = place(levels_ * p_.rows * panel_vectors_ * lanes_ * item_);
+  if (!direct_out_) result_at_ = place(p_.rows * panel_vectors_ * lanes_ * item_);
+}
+
+void DotPlan::plan_blocked() {
   // The panels of many rows are as wide as packed ones; few rows take wider ones, so that enough chains run.
-  const int64_t full = kernels.rows[kernels.packed_vectors - 1];
+  const int64_t full = kernels_.rows[kernels_.packed_vectors - 1];
   widest_ = 1;
   for (int v = 1; v <= kDotVectors && v <= vectors_; ++v) {
-    if (kernels.rows[v - 1] >= std::min(p_.rows, full)) widest_ = v;
+    if (kernels_.rows[v - 1] >= std::min(p_.rows, full)) widest_ = v;
   }
-  if (vectors_ == widest_ + 1 && widest_ < kDotVectors && kernels.rows[widest_] >= kLowTile) ++widest_;
-  panel_vectors_ = panels ? panels->vectors : next_panel(vectors_);
-  max_rows_ = kernels.rows[panel_vectors_ - 1];
+  if (vectors_ == widest_ + 1 && widest_ < kDotVectors && kernels_.rows[widest_] >= kLowTile) ++widest_;
+  panel_vectors_ = panels_ ? panels_->vectors : next_panel(vectors_);
+  max_rows_ = kernels_.rows[panel_vectors_ - 1];
   const bool one_panel = panel_vectors_ == vectors_, one_tile = p_.rows <= max_rows_;
 
   // A panel that several tiles read is worth packing if its rows lie far apart, or widening if it is narrow;
   // else b is read where it is.
-  if (panels) {
-    pack_b_ = panels->stored == kStoredPairs && p_.rows > 2 * max_rows_;
+  if (panels_) {
+    pack_b_ = panels_->stored == kStoredPairs && p_.rows > 2 * max_rows_;
   } else if (narrow_) {
     pack_b_ = p_.b_col != 1 || p_.rows > std::min<int64_t>(max_rows_, kDotNarrowRows);
   } else {
     // Rows of b that meet in few sets of the caches are gone before a second tile comes; vectors that cross
     // cache lines take two loads.
     const int64_t step = p_.b_k * item_;
-    const int64_t direct = step % kPage == 0 ? std::max<int64_t>(max_rows_, kernels.direct_rows / 4)
+    const int64_t direct = step % kPage == 0 ? std::max<int64_t>(max_rows_, kernels_.direct_rows / 4)
                            : step % (lanes_ * item_) != 0 ? kSplitTiles * max_rows_
-                                                          : kernels.direct_rows;
+                                                          : kernels_.direct_rows;
     pack_b_ = p_.b_col != 1 || (p_.rows > direct && !one_panel);
   }
-  copy_b_ = pack_b_ && !panels && !narrow_ && p_.b_col == 1;
+  copy_b_ = pack_b_ && !panels_ && !narrow_ && p_.b_col == 1;
   // Rows of a that are neighbours (or one row) are broadcast from where they are; others only if few panels
   // read them. Tiles of packed or narrow panels exist for neighbours only.
   const bool apart = p_.rows > 1 && p_.a_row != 1;
-  pack_a_ = narrow_ || (apart && (panels || vectors_ > kFewVectors || (!one_panel && p_.k > kShortRow))) ||
+  pack_a_ = narrow_ || (apart && (panels_ || vectors_ > kFewVectors || (!one_panel && p_.k > kShortRow))) ||
             (p_.rows > kRowBlock && !one_panel);
 
   // One tile reads b once: k runs to its end unless the panel goes through a buffer, one chunk at a time.
@@ -212,9 +231,9 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
 
   const int64_t width = panel_vectors_ * lanes_;
   const int64_t tile_bytes = max_rows_ * width * item_;
-  low_at_ = place(tile_bytes * std::min(levels, split_));
+  low_at_ = place(tile_bytes * std::min(levels_, split_));
   high_tile_ = max_rows_ * width;
-  high_at_ = place(std::max(0, levels - split_) * (row_block_ + max_rows_) * width * item_);
+  high_at_ = place(std::max(0, levels_ - split_) * (row_block_ + max_rows_) * width * item_);
   if (!direct_out_) result_at_ = place(kBufferedTiles * tile_bytes);
   if (pack_b_) b_at_ = place(std::min(block_k_, p_.k) * width * item_);
   if (pack_a_) a_at_ = place(row_block_ * p_.k * item_);

@@ -55,6 +55,9 @@ class DotPlan {
   bool run(const void* a, const void* b, void* out) const;  // false: no memory for its scratch
 
  private:
+  void plan_fused();
+  void plan_stream();
+  void plan_flight();
   void plan_blocked();
   void run_way(const char* a, const char* b, char* out, char* scratch) const;
   void run_blocked(const char* a, const char* b, char* out, char* scratch) const;
@@ -78,27 +81,34 @@ class DotPlan {
   const DotKernels& kernels_;
   const DotProduct p_;
   const DotPanels* const panels_;
-  Way way_;
-  int lanes_, wide_;                   // of an accumulator vector; 1: accumulates in f64
-  int64_t vectors_;                    // of all columns
-  int64_t item_, in_item_, out_item_;  // bytes of accumulator, input, result
-  bool narrow_, pack_a_, direct_out_;
-  bool far_;  // b is beyond the near caches, its rows long
+  Way way_ = kBlocked;
+  int lanes_ = 0, wide_ = 0;                       // of an accumulator vector; 1: accumulates in f64
+  int64_t vectors_ = 0;                            // of all columns
+  int64_t item_ = 0, in_item_ = 0, out_item_ = 0;  // bytes of accumulator, input, result
+  bool narrow_ = false, direct_out_ = false;       // input of 16 bits; results go where they belong at once
+  bool far_ = false;                               // b is beyond the near caches, its rows long
+  bool pack_a_ = false;
   // How a tile gets b: where it is, copied to a panel, or (of a packed one) where it is, or pairs made
   // floats.
-  bool pack_b_, copy_b_ = false;  // copy: the first tile does it
-  int split_;                     // log2 of the chunks in a block of k
-  int64_t chunks_, block_k_;
-  int64_t panel_vectors_, max_rows_, row_block_;
-  int widest_;
-  int64_t packed_a_row_;  // row stride of a packed as long rows
+  bool pack_b_ = false, copy_b_ = false;  // copy: the first tile does it
+  int levels_ = 0;                        // of the tree that ever wait
+  int split_ = 0;                         // log2 of the chunks in a block of k
+  int64_t chunks_ = 1, block_k_ = 0;
+  int64_t panel_vectors_ = 0, max_rows_ = 0, row_block_ = 0;
+  int widest_ = 1;
+  int64_t packed_a_row_ = 0;  // row stride of a packed as long rows
   // Scratch, bytes from its start.
   int64_t low_at_ = 0, high_at_ = 0, high_tile_ = 0, result_at_ = 0, b_at_ = 0, a_at_ = 0, scratch_ = 0;
 };
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Columns of a block that is read row by row: a row's piece is two pages of f32, and its sums stay in L1.
+// Vectors of columns that a fused kernel computes side by side at most, and whose results are buffered
+// together.
+constexpr int64_t kFusedVectors = 4;
+
+// Columns of a block that is read row by row: a row's piece is two pages of f32, and the sums of one to four
+// rows (8 to 32 KB) stay in the near caches.
 constexpr int64_t kStreamCols = 2048;
 
 // Tiles whose results are buffered before they go to a strided or narrow output: the buffer stays in L1.

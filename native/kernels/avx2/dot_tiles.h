@@ -36,4 +36,8 @@
 // cycles for a row of b, less than one from another page takes to arrive.
 #define SB_DOT_DIRECT_ROWS 8
 
+// FMAs in whose time one element of f32 is transposed through registers (f64: twice that): what decides which
+// operand takes the lanes.
+#define SB_DOT_TRANSPOSED 0.75
+
 #endif  // SB_KERNELS_AVX2_DOT_TILES_H_

@@ -42,4 +42,8 @@
 // 5 % up to here, and brings as much from a few hundred rows on (Zen 4).
 #define SB_DOT_DIRECT_ROWS 64
 
+// FMAs in whose time one element of f32 is transposed through registers (f64: twice that): what decides which
+// operand takes the lanes.
+#define SB_DOT_TRANSPOSED 0.375
+
 #endif  // SB_KERNELS_AVX512_DOT_TILES_H_

@@ -27,4 +27,8 @@
 // are tested.
 #define SB_DOT_DIRECT_ROWS 8
 
+// FMAs in whose time one element of f32 is transposed through registers (f64: twice that): what decides which
+// operand takes the lanes.
+#define SB_DOT_TRANSPOSED 1.5
+
 #endif  // SB_KERNELS_GENERIC_DOT_TILES_H_

@@ -92,6 +92,8 @@ constexpr DotKernels make() {
   DotKernels t = {};
   t.lanes[0] = kF32Lanes;
   t.lanes[1] = kF64Lanes;
+  t.transposed[0] = SB_DOT_TRANSPOSED;
+  t.transposed[1] = 2 * SB_DOT_TRANSPOSED;
   for (int i = 0; i < kDotVectors; ++i) t.rows[i] = kRows[i];
   t.fused_rows = SB_DOT_FUSED_ROWS;
   fill_all<float>(t.tile[0]);

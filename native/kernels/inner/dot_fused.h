@@ -41,8 +41,8 @@ constexpr int kBlock = static_cast<int>(sizeof(block_vec<T>) / sizeof(T));  // c
 // tenth.
 constexpr int64_t kPiecesAhead = 3 << 18, kSquaresAhead = 1 << 24, kAheadStep = 1 << 18;
 
-// Bytes of L1 (32 KB, eight ways, on x86 of the last twenty years): so much is in use if each row's line at a
-// place were `stride` bytes from the next, for strides that are powers of two.
+// Bytes of L1 (32 KB in eight ways on Zen; Intel's have 48 KB since Ice Lake): so much is in use if each
+// row's line at a place were `stride` bytes from the next, for strides that are powers of two.
 constexpr int64_t kL1 = 1 << 15;
 
 // Hides where a value comes from. The compiler would keep everything it can derive from it in registers that

@@ -160,7 +160,6 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
 }
 
 void DotPlan::plan_fused() {
-  way_ = kFused;
   // Rows of a that meet in one set of L1 push b's out of it, if b is long enough for a copy to pay; the copy
   // moves them a line apart.
   const bool meet = p_.rows > 2 && p_.cols >= 16 * p_.rows && p_.a_row * in_item_ % kPage == 0;
@@ -172,7 +171,6 @@ void DotPlan::plan_fused() {
 }
 
 void DotPlan::plan_stream() {
-  way_ = kStream;
   pack_a_ = narrow_;
   packed_a_row_ = p_.k;
   if (pack_a_) a_at_ = place(p_.rows * p_.k * item_);

@@ -187,6 +187,8 @@ def test_other_errors(module):
         module.join_partials([HALF], 512.0)
     with pytest.raises(TypeError, match=r"takes Partial objects, got ndarray; .* as Partial\(start, stop, values\)"):
         module.join_partials([HALF, ONES], 512)
+    with pytest.raises(TypeError, match="takes Partial objects, got int"):
+        module.join_partials(5, 512)
     with pytest.raises(TypeError, match=r"terms \[0, 512\.0\); give integers"):
         module.join_partials([Partial(0, 512.0, ONES)], 512)
     assert bits.same(module.join_partials(HALF, 512), ONES)

@@ -1,6 +1,6 @@
 """Partial sums of a product whose k axis is split over workers: clauses SPLIT-1 to SPLIT-6."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -88,7 +88,7 @@ def partials_by(multiply: Callable[..., NDArray], a: ArrayLike, b: ArrayLike, st
 def joinable(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None) -> tuple[list[Partial], np.dtype]:
     """The partials in ascending order and the result's dtype; the errors of `join_partials`."""
     k = integer("k", k)
-    parts = [partials] if isinstance(partials, Partial) else list(partials)
+    parts = list(partials) if isinstance(partials, Iterable) else [partials]
     if odd := [type(p).__name__ for p in parts if not isinstance(p, Partial)]:
         raise TypeError(
             f"join_partials takes Partial objects, got {odd[0]}; give all that matmul_partials returned in one list, "

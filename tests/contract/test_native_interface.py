@@ -10,7 +10,7 @@ import pytest
 
 from samebits import NativeError, native
 
-X, W = np.ones((1, 3, 4)), np.ones((1, 3, 2))
+X, W, V = np.ones((1, 3, 4)), np.ones((1, 3, 2)), np.ones((3, 1, 2))
 F32 = np.ones(3, np.float32)
 
 
@@ -64,7 +64,29 @@ def test_a_wrong_environment_is_one_named_error(variable, value, message):
     (lambda: native.conv(X, W, padding=((1,),)), ValueError, "an integer or a .low, high. pair"),
     (lambda: native.conv(X, W, x_layout="NHC"), ValueError, "give the letters of 'NCW'"),
     (lambda: native.conv(X, W.astype(np.float32)), TypeError, "conv takes operands of one dtype"),
-    (lambda: native.conv(X, W, out_dtype="float32"), TypeError, "a convolution of float64 is float64 or the float32"),
+    (lambda: native.conv(X, W, out_dtype="float32"), TypeError, "a convolution of float64 is float64, not float32"),
+    (lambda: native.conv(X, W, 1.5), ValueError, "strides is 1.5; give one integer, or one for each of the 1 spatial"),
+    (lambda: native.conv(X, W, padding=0.5), ValueError, "padding is 0.5; give one integer"),
+    (lambda: native.conv(X, W, padding=(0.5,)), ValueError, r"padding is \(0.5,\); give one integer"),
+    (lambda: native.conv(X, W, padding="SAME"), ValueError, r"'SAME'; give one .* SAME at stride 1 the pair \(t // 2"),
+    (lambda: native.conv(X, W, groups=1.0), TypeError, "groups is 1.0; give an integer"),
+    (lambda: native.conv(X, W, x_layout=3), ValueError, "x_layout is 3; give the letters of 'NCW'"),
+    (lambda: native.conv(X, W, x_layout="NWC"), ValueError,
+     r"x has 4 channels in 1 groups and w takes 3 a group: x is \(1, 3, 4\) as NWC, w is \(1, 3, 2\) as OIW"),
+    (lambda: native.conv(X, W, out_dtype="flot"), TypeError, "out_dtype is 'flot', which is no dtype; give one such"),
+    (lambda: native.conv_transpose(X, W), ValueError,
+     r"x has 3 channels and w takes 1: x is \(1, 3, 4\) as NCW, w is \(1, 3, 2\) as IOW; w is that of the forward"),
+    (lambda: native.conv_transpose(X, W[0]), ValueError, r"as many spatial ones, got \(1, 3, 4\) and \(3, 2\)"),
+    (lambda: native.conv_transpose(X, W.astype(np.float32)), TypeError, "conv_transpose takes operands of one dtype"),
+    (lambda: native.conv_transpose(X, V, 2, output_padding=2), ValueError,
+     r"output_padding is 2; each entry is below the stride or the dilation of its axis, which are \(2,\) and \(1,\)"),
+    (lambda: native.conv_transpose(X, V, padding="SAME"), ValueError, "padding is 'SAME'; give one integer"),
+    (lambda: native.matmul(F32, F32, out_dtype="flot"), TypeError, "out_dtype is 'flot', which is no dtype"),
+    (lambda: native.matmul(F32, F32, out_dtype="float64"), TypeError, "a product of float32 is float32, not float64"),
+    (lambda: native.matmul(F32.astype(ml_dtypes.bfloat16), F32.astype(ml_dtypes.bfloat16), "float64"), TypeError,
+     "a product of bfloat16 is bfloat16 or the float32 accumulator, not float64"),
+    (lambda: native.matmul(F32 * 1j, F32 * 1j), TypeError, "got complex64; .* compute with x.real and x.imag"),
+    (lambda: native.matmul(["a"], F32), TypeError, r"got <U1; make it an array .* \(astype\)"),
     (lambda: native.conv_transpose(X, np.ones((3, 3, 2)), groups=2), ValueError, "does not divide the 3 input"),
     (lambda: native.sum(np.arange(3)), TypeError, "sum takes float16, bfloat16, float32 or float64, got int64"),
     (lambda: native.sum(F32, axis=1), ValueError, "axis 1 is out of bounds"),

@@ -174,10 +174,24 @@ def test_other_errors(module):
         module.matmul_partials(ONES, ONES.T.astype(float))
     with pytest.raises(ValueError, match="at least one axis"):
         module.matmul_partials(np.float32(1), ONES)
-    with pytest.raises(TypeError, match="joined float32 values are float32, or float16 or bfloat16 of float32, not fl"):
+    with pytest.raises(TypeError, match="joined float32 values are float32, float16 or bfloat16, not float64"):
         module.join_partials([HALF], 512, "float64")
-    with pytest.raises(TypeError, match="joined float64 values are float64"):
+    with pytest.raises(TypeError, match="joined float64 values are float64, not float16"):
         module.join_partials([Partial(0, 512, ONES.astype(float))], 512, "float16")
+    with pytest.raises(TypeError, match="out_dtype is 'flot', which is no dtype"):
+        module.join_partials([HALF], 512, "flot")
+    for start in (256.0, "a", None):
+        with pytest.raises(TypeError, match=f"start is {start!r}; give an integer"):
+            module.matmul_partials(ONES, ONES.T, start)
+    with pytest.raises(TypeError, match=r"k is 512\.0; give an integer"):
+        module.join_partials([HALF], 512.0)
+    with pytest.raises(TypeError, match=r"takes Partial objects, got ndarray; .* as Partial\(start, stop, values\)"):
+        module.join_partials([HALF, ONES], 512)
+    with pytest.raises(TypeError, match="takes Partial objects, got int"):
+        module.join_partials(5, 512)
+    with pytest.raises(TypeError, match=r"terms \[0, 512\.0\); give integers"):
+        module.join_partials([Partial(0, 512.0, ONES)], 512)
+    assert bits.same(module.join_partials(HALF, 512), ONES)
     assert module.matmul_partials(ONES[:, :0], ONES[:0], 512) == []
 
 

@@ -126,6 +126,22 @@ def test_what_does_not_fit_is_an_error(left, right, error, message):
         native.matmul(left, native.pack(right))
 
 
+def test_it_goes_on_the_right_of_matmul_only():
+    x = np.ones((2, 2), np.float32)
+    packed = native.pack(x)
+    for call in (
+        lambda: native.matmul(packed, x),
+        lambda: native.matmul_partials(x, packed),
+        lambda: native.matmul_partials(packed, x),
+        lambda: order.matmul(x, packed),
+        lambda: native.pack(packed),
+        lambda: np.asarray(packed),
+        lambda: x @ packed,
+    ):
+        with pytest.raises(TypeError, match=r"on the right of samebits\.native\.matmul only; give the array"):
+            call()
+
+
 def test_it_is_not_pickled():
     with pytest.raises(TypeError, match="pack it again"):
         pickle.dumps(native.pack(np.ones((2, 2), np.float32)))

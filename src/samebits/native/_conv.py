@@ -24,7 +24,7 @@ def conv(
     out_layout: str | None = None,
     out_dtype: DTypeLike | None = None,
 ) -> NDArray:
-    """`samebits.order.conv`, with its bits: 1 to 3 spatial axes, any layout and strides; nothing is copied.
+    """`samebits.order.conv`, with its bits: 1 to 3 spatial axes, any layout and strides.
 
     x: [N, C, *image]; w: [O, C / groups, *kernel]; layouts such as "NHWC" and "HWIO" name the axes in another order.
     float16, bfloat16, float32 or float64, which is the result's dtype too; out_dtype="float32" returns the
@@ -69,7 +69,7 @@ def conv_transpose(
     w: [I, O / groups, *kernel], I the channels of x. Dtypes, layouts and errors as in `conv`; no zero of the holes
     between the image's pixels is stored or multiplied.
     """
-    v, layout = flipped(floats(w, "conv_transpose"), w_layout, groups)
+    x, v, layout = flipped(x, w, x_layout, w_layout, groups)
     options = transposed(v.shape[2:], strides, padding, output_padding, dilation)
     return conv(x, v, groups=groups, x_layout=x_layout, w_layout=layout, out_layout=out_layout, out_dtype=out_dtype,
                 **options)  # fmt: skip

@@ -9,25 +9,23 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from samebits.native._arrays import merge_jointly, number, strided, words
 from samebits.native._library import check, library
 from samebits.native._pack import Packed
-from samebits.order._dtypes import FLOAT32, FLOAT64, floats, same_dtype
+from samebits.order._arguments import result_dtype
+from samebits.order._dtypes import floats, same_dtype
 
 
 def matmul(a: ArrayLike, b: ArrayLike | Packed, out_dtype: DTypeLike | None = None) -> NDArray:
     """``a @ b`` with the shapes of ``numpy.matmul`` and the bits of ``samebits.order.matmul``.
 
-    a: [..., m, k] or [k]; b: [..., k, n] or [k]; leading axes broadcast. Any strides (``b = w.T`` for weights kept as
-    [n, k]): nothing is copied. b may be packed (``pack``), which moves no bit. float16, bfloat16, float32 or float64,
-    which is the result's dtype too; out_dtype="float32" returns the accumulators of the two narrow ones. Raises
-    TypeError for other dtypes, ValueError for shapes that do not fit.
+    a: [..., m, k] or [k]; b: [..., k, n] or [k]; leading axes broadcast. Arrays of any strides are read where they lie
+    (``b = w.T`` for weights kept as [n, k]). b may be packed (``pack``), which moves no bit; an a whose leading axes no
+    one stride walks is copied then. float16, bfloat16, float32 or float64, which is the result's dtype too;
+    out_dtype="float32" returns the accumulators of the two narrow ones. Raises TypeError for other dtypes, ValueError
+    for shapes that do not fit.
     """
     a = floats(a, "matmul")
     b = b if isinstance(b, Packed) else floats(b, "matmul")
     dtype = same_dtype("matmul", a, b)
-    out_dtype = np.dtype(out_dtype or dtype)
-    if out_dtype != dtype and (out_dtype != FLOAT32 or dtype == FLOAT64):
-        raise TypeError(
-            f"a product of {dtype} is {dtype} or the float32 accumulator, not {out_dtype}; convert it after"
-        )
+    out_dtype = result_dtype("product", dtype, out_dtype)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul takes at least one axis on both sides, got {a.shape} and {b.shape}; use mul")
     left, right = a, b
@@ -96,4 +94,4 @@ def _run_packed(a: NDArray, b: Packed, out: NDArray, dtypes: tuple[int, int]) ->
     a, steps = strided(a)
     steps = steps if a.ndim == 3 else (0, *steps)
     descriptor = words(*dtypes, batch, rows, n, k, steps, (0, 0, 0), (rows * n, n, 1))
-    check(library().sb_dot_packed(descriptor, a.ctypes.data, b.handle, out.ctypes.data, None))
+    check(library().sb_dot_packed(descriptor, a.ctypes.data, b._handle, out.ctypes.data, None))

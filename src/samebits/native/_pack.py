@@ -9,6 +9,9 @@ from samebits.native._arrays import merge_jointly, number, strided, words
 from samebits.native._library import check, library
 from samebits.order._dtypes import floats
 
+_VALUES = 0
+"""SB_PACK_VALUES: what a handle holds are the values themselves."""
+
 
 class Packed:
     """A matrix, or a stack of matrices, that ``matmul`` takes as its right operand. Made by ``pack``.
@@ -25,11 +28,12 @@ class Packed:
             sizes, (strides,) = merge_jointly(b.shape[:-2], steps[:-2])
         self.shape, self.dtype = b.shape, b.dtype
         self.batch = sizes[0] if sizes else 1
-        descriptor = words(number(b.dtype), 0, self.batch, *b.shape[-2:], strides[0] if strides else 0, *steps[-2:])
-        self.handle = library().sb_pack(descriptor, b.ctypes.data, None)
-        if not self.handle:
+        step = strides[0] if strides else 0
+        descriptor = words(number(b.dtype), _VALUES, self.batch, *b.shape[-2:], step, *steps[-2:])
+        self._handle = library().sb_pack(descriptor, b.ctypes.data, None)
+        if not self._handle:
             check(-1)
-        weakref.finalize(self, library().sb_packed_free, self.handle)
+        weakref.finalize(self, library().sb_packed_free, self._handle)
 
     @property
     def ndim(self) -> int:
@@ -37,10 +41,15 @@ class Packed:
 
     @property
     def nbytes(self) -> int:
-        return library().sb_packed_bytes(self.handle)
+        return library().sb_packed_bytes(self._handle)
 
     def __repr__(self) -> str:
         return f"Packed(shape={self.shape}, dtype={self.dtype})"
+
+    def __array__(self, *_: object, **__: object) -> None:
+        raise TypeError(
+            "a packed operand goes on the right of samebits.native.matmul only; give the array that it was made from"
+        )
 
     def __reduce__(self) -> str:
         raise TypeError("a packed operand serves this process only; pickle the array and pack it again")

@@ -17,7 +17,8 @@ def matmul_partials(a: ArrayLike, b: ArrayLike, start: int = 0) -> list[Partial]
 
     a: [..., m, k] or [k]; b: [..., k, n] or [k]: the worker's own terms; shapes and dtypes as in `matmul`. One partial
     for each maximal aligned subtree of chunks, in ascending order. Where other terms follow, k is a multiple of 256.
-    Raises ValueError for a start that is not a multiple of 256, else as `matmul` does.
+    Raises ValueError for a start that is not a multiple of 256, TypeError for one that is no integer, else as `matmul`
+    does. Neither side may be packed.
     """
     return partials_by(matmul, a, b, start)
 
@@ -27,7 +28,8 @@ def join_partials(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | No
 
     partials: of all workers, in any order, values of one shape and dtype. out_dtype: "float16" or "bfloat16" rounds
     float32 values once, as the product of such operands does. Raises ValueError where there are none, where they are
-    not the terms [0, k), each once and each a whole subtree, and where shapes differ; TypeError for dtypes.
+    not the terms [0, k), each once and each a whole subtree, and where shapes differ; TypeError for what is no Partial,
+    a k that is no integer, and dtypes.
     """
     ordered, out_dtype = joinable(partials, k, out_dtype)
     values = [np.ascontiguousarray(p.values) for p in ordered]

@@ -8,7 +8,7 @@ from samebits.order._constants import CHUNK
 
 
 def chunks(length: int) -> Iterator[slice]:
-    """The consecutive chunks of an axis; the last may be shorter (DOT-2, SUM-2, CUM-1)."""
+    """The consecutive chunks of an axis; the last is shorter if 256 does not divide it (DOT-2, SUM-2, CUM-1)."""
     for start in range(0, length, CHUNK):
         yield slice(start, min(start + CHUNK, length))
 

@@ -64,9 +64,9 @@ def conv_transpose(
     w: [I, O / groups, *kernel], I the channels of x; w_layout names its axes in another order. It is
     `conv(x, v, 1, p, lhs_dilation=strides, rhs_dilation=dilation)` with w flipped along its spatial axes as v, and p
     the pairs (d · (k - 1) - padding, the same + output_padding); its terms are counted in v's order (CONV-5).
-    Dtypes, layouts and errors as in `conv`.
+    output_padding stays below the stride or the dilation of its axis. Dtypes, layouts and errors as in `conv`.
     """
-    v, layout = flipped(floats(w, "conv_transpose"), w_layout, groups)
+    x, v, layout = flipped(x, w, x_layout, w_layout, groups)
     options = transposed(v.shape[2:], strides, padding, output_padding, dilation)
     return conv(x, v, groups=groups, x_layout=x_layout, w_layout=layout, out_layout=out_layout, out_dtype=out_dtype,
                 **options)  # fmt: skip

@@ -1,14 +1,15 @@
 """The arguments of a convolution, checked and spelled out: shared by the reference and the native call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from samebits.order._dtypes import FLOAT32, FLOAT64, same_dtype
+from samebits.order._arguments import integer, result_dtype
+from samebits.order._dtypes import floats, same_dtype
 
 Padding = int | Sequence[int | Sequence[int]]
 _SPATIAL = "DHW"
@@ -54,11 +55,7 @@ def convolution(
 ) -> Convolution:
     """Checks everything; raises TypeError and ValueError, saying what to change."""
     dtype = same_dtype("conv", x, w)
-    result = np.dtype(out_dtype or dtype)
-    if result != dtype and (result != FLOAT32 or dtype == FLOAT64):
-        raise TypeError(
-            f"a convolution of {dtype} is {dtype} or the float32 accumulator, not {result}; convert it after"
-        )
+    result = result_dtype("convolution", dtype, out_dtype)
     rank = x.ndim - 2
     if not 1 <= rank <= 3 or w.ndim != x.ndim:
         raise ValueError(
@@ -73,14 +70,17 @@ def convolution(
     )
     pads = _pads(padding, rank)
     xs, ws = x.transpose(_axes(x_layout, "NC")), w.transpose(_axes(w_layout, "OI"))
-    if not isinstance(groups, Integral) or groups < 1 or xs.shape[1] % groups or ws.shape[0] % groups:
+    groups = integer("groups", groups)
+    shapes = f"x is {x.shape} as {x_layout}, w is {w.shape} as {w_layout}"
+    if groups < 1 or xs.shape[1] % groups or ws.shape[0] % groups:
         raise ValueError(
-            f"groups = {groups} does not divide {xs.shape[1]} channels of x and {ws.shape[0]} output channels of w"
+            f"groups = {groups} does not divide {xs.shape[1]} channels of x and {ws.shape[0]} output channels of w: "
+            f"{shapes}"
         )
     if xs.shape[1] // groups != ws.shape[1]:
         raise ValueError(
-            f"x has {xs.shape[1]} channels in {groups} groups and w takes {ws.shape[1]} a group; "
-            "w's input channels are those of one group"
+            f"x has {xs.shape[1]} channels in {groups} groups and w takes {ws.shape[1]} a group: {shapes}; "
+            "w's input channels are those of one group, and x_layout and w_layout name other orders of axes"
         )
     out_shape = []
     for n, k, step, (low, high), hole, far in zip(xs.shape[2:], ws.shape[2:], steps, pads, holes, spread, strict=True):
@@ -112,24 +112,44 @@ def transposed(
     steps, spread = _per_axis("strides", strides, rank, 1), _per_axis("dilation", dilation, rank, 1)
     cut, more = _per_axis("padding", padding, rank, None), _per_axis("output_padding", output_padding, rank, 0)
     reach = [(k - 1) * d for k, d in zip(kernel, spread, strict=True)]
+    if any(m >= max(s, d) for m, s, d in zip(more, steps, spread, strict=True)):
+        raise ValueError(
+            f"output_padding is {output_padding!r}; each entry is below the stride or the dilation of its axis, which "
+            f"are {steps} and {spread}: with more, no image of the forward convolution has that size"
+        )
     pads = tuple((r - c, r - c + m) for r, c, m in zip(reach, cut, more, strict=True))
     return {"padding": pads, "lhs_dilation": steps, "rhs_dilation": spread}
 
 
-def flipped(w: NDArray, w_layout: str | None, groups: int) -> tuple[NDArray, str]:
-    """w of the convolution whose transpose is wanted, with its ends and channels exchanged: a view where groups is 1.
+def flipped(
+    x: ArrayLike, w: ArrayLike, x_layout: str | None, w_layout: str | None, groups: int
+) -> tuple[NDArray, NDArray, str]:
+    """x, and w of the convolution whose transpose is wanted, with its ends and channels exchanged, and w's new layout.
 
     A transposed convolution takes the *forward* one's weights: [channels of x, output channels of a group, *kernel].
+    The new w is a view where groups is 1.
     """
+    x, w = floats(x, "conv_transpose"), floats(w, "conv_transpose")
+    same_dtype("conv_transpose", x, w)
     rank = w.ndim - 2
-    if not 1 <= rank <= 3:
-        raise ValueError(f"conv_transpose takes w with two channel and one to three spatial axes, got {w.shape}")
-    layout = _layout("w_layout", w_layout, "IO", rank)
+    if not 1 <= rank <= 3 or x.ndim != w.ndim:
+        raise ValueError(
+            "conv_transpose takes x with a batch, a channel and one to three spatial axes, and w with two channel axes "
+            f"and as many spatial ones, got {x.shape} and {w.shape}"
+        )
+    x_layout, layout = _layout("x_layout", x_layout, "NC", rank), _layout("w_layout", w_layout, "IO", rank)
     v = w.transpose(_axes(layout, "IO"))[(..., *[slice(None, None, -1)] * rank)]
+    groups, channels = integer("groups", groups), x.shape[x_layout.index("C")]
+    shapes = f"x is {x.shape} as {x_layout}, w is {w.shape} as {layout}"
+    if v.shape[0] != channels:
+        raise ValueError(
+            f"x has {channels} channels and w takes {v.shape[0]}: {shapes}; w is that of the forward convolution, "
+            "whose output channels (I here) are those of x"
+        )
     if groups < 1 or v.shape[0] % groups:
-        raise ValueError(f"groups = {groups} does not divide the {v.shape[0]} input channels of w")
+        raise ValueError(f"groups = {groups} does not divide the {v.shape[0]} input channels of w: {shapes}")
     v = np.moveaxis(_grouped(v, 0, groups), 2, 1)  # [g, o, i, *kernel]
-    return v.reshape(-1, *v.shape[2:]), "OI" + _letters(rank)
+    return x, v.reshape(v.shape[0] * v.shape[1], *v.shape[2:]), "OI" + _letters(rank)
 
 
 def _letters(rank: int) -> str:
@@ -140,7 +160,7 @@ def _layout(name: str, layout: str | None, ends: str, rank: int) -> str:
     usual = ends + _letters(rank)
     if layout is None:
         return usual
-    if sorted(layout) != sorted(usual):
+    if not isinstance(layout, str) or sorted(layout) != sorted(usual):
         raise ValueError(f"{name} is {layout!r}; give the letters of {usual!r} in the order of the array's axes")
     return layout
 
@@ -158,8 +178,15 @@ def _grouped(x: NDArray, axis: int, groups: int) -> NDArray:
     return np.lib.stride_tricks.as_strided(x, shape, strides)
 
 
+def _entries(value: object, count: int) -> tuple:
+    """An integer `count` times, or what a sequence has; empty for what is neither."""
+    if isinstance(value, Integral):
+        return (value,) * count
+    return tuple(value) if isinstance(value, Iterable) else ()
+
+
 def _per_axis(name: str, value: int | Sequence[int], rank: int, least: int | None) -> tuple[int, ...]:
-    values = (value,) * rank if isinstance(value, Integral) else tuple(value)  # pyright: ignore
+    values = _entries(value, rank)
     if len(values) != rank or not all(isinstance(v, Integral) for v in values):
         raise ValueError(f"{name} is {value!r}; give one integer, or one for each of the {rank} spatial axes")
     if least is not None and min(values) < least:
@@ -168,15 +195,17 @@ def _per_axis(name: str, value: int | Sequence[int], rank: int, least: int | Non
 
 
 def _pads(padding: Padding, rank: int) -> tuple[tuple[int, int], ...]:
-    rows = (padding,) * rank if isinstance(padding, Integral) else tuple(padding)  # pyright: ignore
-    pairs = [(p, p) if isinstance(p, Integral) else tuple(p) for p in rows]
+    pairs = [_entries(p, 2) for p in _entries(padding, rank)]
     if (
         len(pairs) != rank
         or any(len(p) != 2 for p in pairs)
         or not all(isinstance(v, Integral) for v in chain.from_iterable(pairs))
     ):
+        same = ""
+        if isinstance(padding, str):
+            same = "; VALID is 0, SAME at stride 1 the pair (t // 2, t - t // 2) with t = rhs_dilation * (kernel - 1)"
         raise ValueError(
             f"padding is {padding!r}; give one integer, or an integer or a (low, high) pair for each of the {rank} "
-            "spatial axes"
+            f"spatial axes{same}"
         )
     return tuple((int(low), int(high)) for low, high in pairs)

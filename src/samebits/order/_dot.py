@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from samebits.order._arguments import result_dtype
 from samebits.order._chunks import chunks, join
-from samebits.order._dtypes import FLOAT32, FLOAT64, canonical, floats, narrow, same_dtype, widen
+from samebits.order._dtypes import FLOAT64, canonical, floats, narrow, same_dtype, widen
 from samebits.order._fma import fma32, fma64
 from samebits.order._ieee import reference
 
@@ -36,7 +37,7 @@ def matmul(a: ArrayLike, b: ArrayLike, out_dtype: DTypeLike | None = None) -> ND
     Raises TypeError for other dtypes, ValueError for shapes that do not fit.
     """
     a, b = floats(a, "matmul"), floats(b, "matmul")
-    out_dtype = _out_dtype(same_dtype("matmul", a, b), out_dtype)
+    out_dtype = result_dtype("product", same_dtype("matmul", a, b), out_dtype)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul takes at least one axis on both sides, got {a.shape} and {b.shape}; use mul")
     a2 = a[None, :] if a.ndim == 1 else a
@@ -62,7 +63,7 @@ def dot_general(
     terms. Dtypes as in `matmul`; raises TypeError and ValueError as it does.
     """
     a, b = floats(a, "dot_general"), floats(b, "dot_general")
-    out_dtype = _out_dtype(same_dtype("dot_general", a, b), out_dtype)
+    out_dtype = result_dtype("product", same_dtype("dot_general", a, b), out_dtype)
     for what, (left, right) in (("contract", contract), ("batch", batch)):
         sizes = [a.shape[i] for i in left], [b.shape[i] for i in right]
         if sizes[0] != sizes[1]:
@@ -76,13 +77,3 @@ def dot_general(
     a3 = a.transpose(*batch[0], *free_a, *contract[0]).reshape(*shape_batch, m, k)
     b3 = b.transpose(*batch[1], *contract[1], *free_b).reshape(*shape_batch, k, n)
     return narrow(_dot(widen(a3), widen(b3)), out_dtype).reshape((*shape_batch, *shape_a, *shape_b))
-
-
-def _out_dtype(dtype: np.dtype, wish: DTypeLike | None) -> np.dtype:
-    if wish is None or np.dtype(wish) == dtype:
-        return dtype
-    if np.dtype(wish) == FLOAT32 and dtype != FLOAT64:
-        return FLOAT32
-    raise TypeError(
-        f"a product of {dtype} is {dtype} or the float32 accumulator, not {np.dtype(wish)}; convert it after"
-    )

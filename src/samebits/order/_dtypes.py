@@ -42,10 +42,17 @@ def floats(x: ArrayLike, operation: str) -> NDArray:
     x = as_array(x)
     if not is_float(x.dtype):
         raise TypeError(
-            f"{operation} takes float16, bfloat16, float32 or float64, got {x.dtype}; convert it first "
-            "(samebits.order.convert)"
+            f"{operation} takes float16, bfloat16, float32 or float64, got {x.dtype}; {_way_to_floats(x.dtype)}"
         )
     return x
+
+
+def _way_to_floats(dtype: np.dtype) -> str:
+    if dtype.kind in "iub":
+        return "convert it first (samebits.order.convert)"
+    if dtype.kind == "c":
+        return "the contract has no complex arithmetic: compute with x.real and x.imag, and put the results together"
+    return "make it an array of one of these with NumPy first (astype)"
 
 
 def ordered(x: ArrayLike, operation: str) -> NDArray:

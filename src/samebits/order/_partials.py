@@ -1,11 +1,13 @@
 """Partial sums of a product whose k axis is split over workers: clauses SPLIT-1 to SPLIT-6."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from samebits.order._arguments import integer, named_dtype
 from samebits.order._chunks import join_subtrees, subtrees
 from samebits.order._constants import CHUNK
 from samebits.order._dot import matmul
@@ -37,7 +39,8 @@ def matmul_partials(a: ArrayLike, b: ArrayLike, start: int = 0) -> list[Partial]
 
     a: [..., m, k] or [k]; b: [..., k, n] or [k]: the worker's own terms; shapes and dtypes as in `matmul`. One partial
     for each maximal aligned subtree of chunks, in ascending order. Where other terms follow, k is a multiple of 256.
-    Raises ValueError for a start that is not a multiple of 256, else as `matmul` does.
+    Raises ValueError for a start that is not a multiple of 256, TypeError for one that is no integer, else as `matmul`
+    does.
     """
     return partials_by(matmul, a, b, start)
 
@@ -48,7 +51,8 @@ def join_partials(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | No
 
     partials: of all workers, in any order, values of one shape and dtype. out_dtype: "float16" or "bfloat16" rounds
     float32 values once, as the product of such operands does. Raises ValueError where there are none, where they are
-    not the terms [0, k), each once and each a whole subtree, and where shapes differ; TypeError for dtypes.
+    not the terms [0, k), each once and each a whole subtree, and where shapes differ; TypeError for what is no Partial,
+    a k that is no integer, and dtypes.
     """
     ordered, out_dtype = joinable(partials, k, out_dtype)
     values = ((partial.chunks.bit_length() - 1, np.asarray(partial.values)) for partial in ordered)
@@ -62,6 +66,7 @@ def partials_by(multiply: Callable[..., NDArray], a: ArrayLike, b: ArrayLike, st
     accumulator = FLOAT64 if same_dtype("matmul_partials", a, b) == FLOAT64 else FLOAT32
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError(f"matmul_partials takes at least one axis on both sides, got {a.shape} and {b.shape}; use mul")
+    start = integer("start", start)
     if start < 0 or start % CHUNK:
         raise ValueError(
             f"matmul_partials begins at term {start}, inside a chunk; split k at multiples of {CHUNK} (clause SPLIT-3)"
@@ -82,9 +87,19 @@ def partials_by(multiply: Callable[..., NDArray], a: ArrayLike, b: ArrayLike, st
 
 def joinable(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None) -> tuple[list[Partial], np.dtype]:
     """The partials in ascending order and the result's dtype; the errors of `join_partials`."""
-    if not partials:
+    k = integer("k", k)
+    parts = list(partials) if isinstance(partials, Iterable) else [partials]
+    if odd := [type(p).__name__ for p in parts if not isinstance(p, Partial)]:
+        raise TypeError(
+            f"join_partials takes Partial objects, got {odd[0]}; give all that matmul_partials returned in one list, "
+            "those of other processes as Partial(start, stop, values)"
+        )
+    if not parts:
         raise ValueError("join_partials got no partials, and so no shape; a product of no terms is zeros")
-    ordered = sorted(partials, key=lambda partial: (partial.start, partial.stop))
+    for p in parts:
+        if not (isinstance(p.start, Integral) and isinstance(p.stop, Integral)):
+            raise TypeError(f"join_partials got a partial of terms [{p.start!r}, {p.stop!r}); give integers")
+    ordered = sorted(parts, key=lambda partial: (partial.start, partial.stop))
     stop = 0
     for p in ordered:
         where = f"the partial of terms [{p.start}, {p.stop})"
@@ -112,7 +127,8 @@ def joinable(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None) -
     dtype = same_dtype("join_partials", *(np.asarray(p.values) for p in ordered))
     if dtype not in (FLOAT32, FLOAT64):
         raise TypeError(f"join_partials takes values in the accumulator's dtype, float32 or float64, got {dtype}")
-    wish = np.dtype(dtype if out_dtype is None else out_dtype)
+    wish = dtype if out_dtype is None else named_dtype("out_dtype", out_dtype)
     if wish != dtype and not (dtype == FLOAT32 and wish in NARROW):
-        raise TypeError(f"joined {dtype} values are {dtype}, or float16 or bfloat16 of float32, not {wish}")
+        choice = "float32, float16 or bfloat16" if dtype == FLOAT32 else f"{dtype}"
+        raise TypeError(f"joined {dtype} values are {choice}, not {wish}; convert the result after")
     return ordered, wish

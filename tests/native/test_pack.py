@@ -2,6 +2,8 @@
 
 import gc
 import pickle
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -159,3 +161,19 @@ def test_hostile_descriptors_are_errors(change):
     b = np.ones((4, 5), np.float32)
     assert library().sb_pack(words(*values), b.ctypes.data, None) is None
     assert b"sb_pack" in library().sb_error()
+
+
+def test_threads_that_outlive_the_interpreter():
+    """Handles are not freed under a daemon thread that still multiplies with them."""
+    program = """
+import threading, numpy as np
+from samebits import native
+w, x = native.pack(np.ones((300, 300), np.float32)), np.ones((4, 300), np.float32)
+def work():
+    while True:
+        native.matmul(x, w)
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+native.matmul(x, w)
+"""
+    assert subprocess.run([sys.executable, "-c", program]).returncode == 0

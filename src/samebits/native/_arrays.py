@@ -60,8 +60,11 @@ def merge_jointly(shape: Sequence[int], *strides: Sequence[int]) -> tuple[list[i
 
 
 def words(*values: int | Iterable[int]) -> ctypes.Array:
-    """A descriptor: integers and rows of integers, in order, as int64."""
+    """A descriptor: integers and rows of integers, in order, as int64. ValueError for one that does not fit."""
     flat = [w for v in values for w in ([v] if isinstance(v, int | np.integer) else v)]
+    for w in flat:  # ctypes would wrap
+        if not -(1 << 63) <= w < 1 << 63:
+            raise ValueError(f"{w} does not fit 64 bits, as sizes, strides, padding and dilations must")
     return (ctypes.c_int64 * len(flat))(*flat)
 
 

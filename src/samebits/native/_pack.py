@@ -33,7 +33,8 @@ class Packed:
         self._handle = library().sb_pack(descriptor, b.ctypes.data, None)
         if not self._handle:
             check(-1)
-        weakref.finalize(self, library().sb_packed_free, self._handle)
+        # Not at exit, when another thread may still multiply with it; the process gives the memory back.
+        weakref.finalize(self, library().sb_packed_free, self._handle).atexit = False
 
     @property
     def ndim(self) -> int:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from samebits.native._library import DTYPES, library
 
 WORDS = {"float16": np.uint16, "bfloat16": np.uint16, "float32": np.uint32, "float64": np.uint64}
-CHUNK = 256
 
 
 def numbers(dtype: str, count: int, rng: np.random.Generator, tiny: bool) -> NDArray:
@@ -228,12 +227,14 @@ def packed() -> Iterator[Packed]:
 
 
 def joined() -> Iterator[Joined]:
+    """Even and uneven shares, one worker; products that are split, and (large, of one term) a join that is."""
     for dtype in WORDS:
         yield Joined(dtype, 3, 33, 1025, cuts=(256, 768), tiny=dtype != "float16")
-        yield Joined(dtype, 20, 9, 2049, transposed=True, cuts=(3 * CHUNK, 4 * CHUNK))
+        yield Joined(dtype, 20, 9, 2049, transposed=True, cuts=(768, 1024))
         yield Joined(dtype, 1, 1, 100)
     yield Joined("float32", 40, 100, 1500, cuts=(512,))
-    yield Joined("float32", 300, 300, 300, cuts=(256,))
+    yield Joined("float32", 110, 110, 300, cuts=(256,))
+    yield Joined("float32", 800, 700, 1, tiny=True)
 
 
 def convs() -> Iterator[Conv]:

@@ -1,4 +1,4 @@
-"""Products of every kind have the twin's bits whatever their host does: threads, forks, flushing, addresses, padding."""
+"""Products of every kind have the twin's bits whatever their host does: threads, forks, flushing, addresses, zeros."""
 
 import ctypes
 import json

@@ -25,12 +25,14 @@ int32_t sb_ref_scatter(const sb_scatter_desc*, const void*, const void*, const v
 
 // Allocations that this thread may still make; negative: any number.
 thread_local int64_t allowed = -1;
+thread_local int64_t aligned_allocations = 0;
 
-static void* allocate(size_t bytes) {
-  if (allowed == 0) return nullptr;
+static bool may_allocate() {
+  if (allowed == 0) return false;
   if (allowed > 0) --allowed;
-  return malloc(bytes ? bytes : 1);
+  return true;
 }
+static void* allocate(size_t bytes) { return may_allocate() ? malloc(bytes ? bytes : 1) : nullptr; }
 static void* allocate_or_throw(size_t bytes) {
   void* p = allocate(bytes);
   if (!p) throw std::bad_alloc();
@@ -44,6 +46,12 @@ void operator delete(void* p) noexcept { free(p); }
 void operator delete[](void* p) noexcept { free(p); }
 void operator delete(void* p, size_t) noexcept { free(p); }
 void operator delete[](void* p, size_t) noexcept { free(p); }
+// The library's too: a symbol of the program wins over the C library's.
+extern "C" __attribute__((visibility("default"))) void* aligned_alloc(size_t alignment, size_t bytes) {
+  ++aligned_allocations;
+  void* p = nullptr;
+  return may_allocate() && posix_memalign(&p, alignment, bytes) == 0 ? p : nullptr;
+}
 
 namespace test {
 namespace {
@@ -405,7 +413,8 @@ void in_a_child(uint64_t seed) {
 #endif
 }
 
-// However few allocations succeed, a call gives the right bits or an error that says why.
+// However few allocations succeed, a call gives the right bits or an error that says why. Each on a thread of
+// its own, whose scratch is new.
 void without_memory(uint64_t seed) {
   Random random(seed);
   const int64_t n = 1 << 20;
@@ -425,9 +434,85 @@ void without_memory(uint64_t seed) {
   std::vector<int64_t> program = {
       SB_PROGRAM_MAGIC, 1, 1, 0, 1, 4 * n, 4 * n, SB_STEP_MAP, 3, 0, 0, 0, 0, 1, 0, count};
   program.insert(program.end(), words.begin(), words.end());
+  const sb_pack_desc weights = {SB_F32, SB_PACK_VALUES, 1, 512, 256, {0, 256, 1}},
+                     few_weights = {SB_F32, SB_PACK_VALUES, 1, 7, 5, {0, 5, 1}};
+  sb_packed* packed = sb_pack(&weights, b.at(0), nullptr);
+  EXPECT(packed, random);
+  const auto pack = [&](const sb_pack_desc& desc) {
+    sb_packed* made = sb_pack(&desc, b.at(0), nullptr);
+    if (!made) return -1;
+    const sb_dot_desc one = {SB_F32,         SB_F32,        1, 1, desc.n, desc.k, {0, desc.k, 1},
+                             {0, desc.n, 1}, {0, desc.n, 1}};
+    const int status = sb_dot_packed(&one, a.at(0), made, out.at(0), nullptr);
+    sb_packed_free(made);
+    return status;
+  };
+  const sb_dot_desc long_k = {SB_BF16, SB_BF16, 1, 3, 100, 2000, {0, 2000, 1}, {0, 100, 1}, {0, 100, 1}};
+  // Channels and their neighbours as [image, group, channel, y, x]; padded, then depthwise, then transposed.
+  const sb_conv_desc image = {SB_F32,
+                              SB_F32,
+                              2,
+                              2,
+                              1,
+                              16,
+                              17,
+                              {24, 24},
+                              {3, 3},
+                              {24, 24},
+                              {1, 1},
+                              {1, 1},
+                              {1, 1},
+                              {1, 1},
+                              {16 * 576, 16 * 576, 576, 24, 1},
+                              {17 * 144, 144, 9, 3, 1},
+                              {17 * 576, 17 * 576, 576, 24, 1}};
+  const sb_conv_desc deep = {SB_F32,
+                             SB_F32,
+                             2,
+                             2,
+                             40,
+                             1,
+                             1,
+                             {24, 24},
+                             {3, 3},
+                             {24, 24},
+                             {1, 1},
+                             {1, 1},
+                             {1, 1},
+                             {1, 1},
+                             {40 * 576, 576, 576, 24, 1},
+                             {9, 9, 9, 3, 1},
+                             {40 * 576, 576, 576, 24, 1}};
+  const sb_conv_desc holes = {SB_F32,
+                              SB_F32,
+                              2,
+                              1,
+                              1,
+                              9,
+                              17,
+                              {8, 8},
+                              {4, 4},
+                              {16, 16},
+                              {1, 1},
+                              {2, 2},
+                              {2, 2},
+                              {1, 1},
+                              {576, 576, 64, 8, 1},
+                              {17 * 144, 144, 16, 4, 1},
+                              {17 * 256, 17 * 256, 256, 16, 1}};
+  const auto conv = [&](const sb_conv_desc& desc) {
+    return sb_conv(&desc, a.at(0), b.at(0), out.at(0), nullptr);
+  };
   const std::function<int()> calls[] = {
       [&] { return sb_map(words.data(), count, values, result, nullptr); },
       [&] { return sb_dot(&d, a.at(0), b.at(0), out.at(0), nullptr); },
+      [&] { return sb_dot(&long_k, a.at(0), b.at(0), out.at(0), nullptr); },
+      [&] { return sb_dot_packed(&d, a.at(0), packed, out.at(0), nullptr); },
+      [&] { return pack(weights); },
+      [&] { return pack(few_weights); },
+      [&] { return conv(image); },
+      [&] { return conv(deep); },
+      [&] { return conv(holes); },
       [&] { return sb_copy(&move, a.at(0), out.at(0), nullptr); },
       [&] { return sb_reduce(&sum, a.at(0), out.at(0), nullptr); },
       [&] { return sb_join_partials(&join, 2, halves, values, out.at(0), nullptr); },
@@ -437,18 +522,28 @@ void without_memory(uint64_t seed) {
         return made ? 0 : -1;
       },
   };
+  const auto clear = [&] { memset(out.at(0), 0x5a, static_cast<size_t>(4 * n)); };
+  int64_t aligned = 0;
   for (const auto& call : calls) {
+    clear();
     EXPECT(call() == 0, random);
     const Array right = out;
-    for (int64_t few = 0;; ++few) {
-      allowed = few;
-      const int status = call();
-      const bool enough = allowed > 0;
-      allowed = -1;
-      EXPECT(status == 0 ? out == right : strstr(sb_error(), "no memory") != nullptr, random);
-      if (enough) break;
+    bool enough = false;
+    for (int64_t few = 0; !enough; ++few) {
+      clear();
+      std::thread thread([&] {
+        allowed = few;
+        const int status = call();
+        enough = allowed > 0;
+        allowed = -1;
+        aligned += aligned_allocations;
+        EXPECT(status == 0 ? out == right : strstr(sb_error(), "no memory") != nullptr, random);
+      });
+      thread.join();
     }
   }
+  EXPECT(aligned > 0, random);  // they are counted
+  sb_packed_free(packed);
 }
 
 }  // namespace

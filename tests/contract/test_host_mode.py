@@ -51,6 +51,9 @@ def test_reductions_and_products(agree, numbers, dtype):
     agree("cumsum", x, axis=1, flush=True)
     agree("matmul", x, numbers(1, (300, 4), dtype), flush=True)
     agree("matmul", small(numbers, (40, 33), dtype)[:, :7], numbers(1, (7, 50), dtype), flush=True)
+    agree("conv", small(numbers, (2, 6, 7, 5), dtype), numbers(1, (8, 3, 3, 2), dtype), padding=1, groups=2, flush=True,
+          strides=(2, 1))  # fmt: skip
+    agree("conv", small(numbers, (1, 70, 3, 3), dtype), numbers(1, (17, 70, 1, 1), dtype), flush=True)
     agree("scatter_add", x[0], np.arange(300) % 7, x[1], flush=True)
 
 

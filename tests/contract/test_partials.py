@@ -122,7 +122,8 @@ def test_finished_partials_do_no_harm():
             assert bits.same(module.join_partials(parts, k), whole)
 
 
-def test_large_joins_use_threads(children, numbers):
+def test_large_joins(children, numbers):
+    """Large enough to be split over threads (tests/native/test_hosts.py sees that they are)."""
     k = 5 * CHUNK
     parts = [
         Partial(CHUNK * s, min(CHUNK * e, k), numbers(s, (700, 517), np.float32)) for s, e in ((0, 2), (2, 4), (4, 5))

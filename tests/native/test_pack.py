@@ -42,9 +42,11 @@ def test_product_is_that_of_the_array(dtype, data):
     if m * n * k > 3_000_000:
         m = min(m, 9)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    special = data.draw(st.booleans())
+    special, transposed = data.draw(st.booleans()), data.draw(st.booleans())
     a = array((m, k), DTYPES[dtype], rng, special)
-    b = array((n, k), DTYPES[dtype], rng, special).T if data.draw(st.booleans()) else array((k, n), DTYPES[dtype], rng)
+    b = array((n, k) if transposed else (k, n), DTYPES[dtype], rng, special)
+    if transposed:
+        b = b.T
     if data.draw(st.booleans()):
         a = np.asfortranarray(a)
     same(native.matmul(a, native.pack(b)), native.matmul(a, b))
@@ -110,8 +112,25 @@ def test_it_is_a_copy_of_about_the_array_s_size():
     assert b.nbytes <= packed.nbytes <= 1.2 * b.nbytes
     assert (packed.shape, packed.dtype, packed.ndim) == ((512, 480), b.dtype, 2)
     assert repr(packed) == "Packed(shape=(512, 480), dtype=bfloat16)"
+
+
+def test_its_memory_is_given_back_with_it(monkeypatch):
+    """Once, when the last reference goes; the handle that sb_pack gave."""
+    freed, free = [], library().sb_packed_free
+
+    def counted(handle):
+        freed.append(handle)
+        free(handle)
+
+    monkeypatch.setattr(library(), "sb_packed_free", counted)
+    packed = native.pack(np.ones((3, 5), np.float32))
+    handle, again = packed.handle, packed
     del packed
     gc.collect()
+    assert freed == []
+    del again
+    gc.collect()
+    assert freed == [handle]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import ctypes, sys
 import numpy as np
 lib = ctypes.CDLL(sys.argv[1])
 lib.sb_error.restype = ctypes.c_char_p
+lib.sb_pack.restype = ctypes.c_void_p
 n = 1 << 21
 x, y = np.ones((2, n), np.float32)
 at = np.zeros(n, np.int64)
@@ -32,11 +33,31 @@ def p(a):
 row, none = [n] + 7 * [0], 8 * [0]
 one = [1] + 7 * [0]
 square = words(F32, F32, 1, 1024, 1024, 1024, 0, 1024, 1, 0, 1024, 1, 0, 1024, 1)
+product = words(F32, F32, 1, 128, 128, 128, 0, 128, 1, 0, 128, 1, 0, 128, 1)
+weights = words(F32, 0, 1, 128, 128, 0, 128, 1)
+image = words(F32, F32, 2, 1, 1, 16, 16, 64, 64, 0, 3, 3, 0, 62, 62, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0,
+              0, 0, 4096, 64, 1, 0, 0, 144, 9, 3, 1, 0, 0, 0, 3844, 62, 1, 0)
 elementwise = words(1, n, 1, F32, 1, 2, lib.sb_op_find(b"mul"), F32, 0, 0, -1, 0, lib.sb_op_find(b"exp"), F32, 1, -1,
                     -1, 0, 1, 2, 1)
+
+
+def pack():
+    return 0 if lib.sb_pack(words(F32, 0, 1, 1024, 2048, 0, 2048, 1), p(x), None) else -1
+
+
+def dot_packed():
+    packed = lib.sb_pack(weights, p(x), None)  # small: asks for no threads
+    assert packed, lib.sb_error()
+    return lib.sb_dot_packed(product, p(x), ctypes.c_void_p(packed), p(y), None)
+
+
 calls = {
     "threads": lambda: lib.sb_threads() - 1,
     "dot": lambda: lib.sb_dot(square, p(x), p(x), p(y), None),
+    "pack": pack,
+    "dot_packed": dot_packed,
+    "partials": lambda: lib.sb_dot_partials(square, ctypes.c_int64(0), p(x), p(x), p(y), ctypes.c_int64(1 << 20), None),
+    "conv": lambda: lib.sb_conv(image, p(x), p(x), p(y), None),
     "join": lambda: lib.sb_join_partials(words(F32, F32, 256, n), 1, words(0, 256), pointers(x), p(y), None),
     "reduce": lambda: lib.sb_reduce(words(0, F32, F32, 0, *none, *none, 1, *row, *one), p(x), p(y), None),
     "cumulative": lambda: lib.sb_cumulative(
@@ -63,7 +84,7 @@ def said(threads):
 def test_each_call_says_so():
     for threads in ("many", "0", "-2"):
         lines = said(threads)
-        assert len(lines) == 8
+        assert len(lines) == 12
         expected = f"-1 SAMEBITS_THREADS={threads} is not a number of threads; give an integer from 1 to 4096"
         assert {name: line for name, line in lines.items() if not line.startswith(expected)} == {}
 

@@ -32,7 +32,7 @@ def _table(key: str, found: dict[str, Any], folder: str) -> str:
         f"![{found['title']}]({folder}/{key}.svg)",
         page.regimes(found),
         page.targets(found),
-        page.all_rows(found, "layer, image, channels"),
+        *(page.all_rows(found, "layer, image, channels", s.name, best=True) for s in TABLES[key].series[:2]),
     ])  # fmt: skip
 
 

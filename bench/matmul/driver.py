@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -171,6 +172,8 @@ def main(bench: Bench, description: str | None, argv: Sequence[str] | None = Non
             print(f"   {time.monotonic() - start:.0f} s", flush=True)
 
     tables = bench.load(options.results)
+    if not tables:
+        sys.exit(f"no results in {options.results}; leave out --render, or name the folder that holds them: --results")
     if options.page:
         folder = options.results.name if options.results.parent == options.page.parent else str(options.results)
         page.write(options.page, bench.name, bench.body(tables, folder))

@@ -98,18 +98,23 @@ def targets(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def all_rows(found: dict[str, Any], what: str = "M x K x N") -> str:
-    ours = next(iter(found["rows"][0]["series"])) if found["rows"] else ""
+def all_rows(found: dict[str, Any], what: str = "M x K x N", ours: str = "", best: bool = False) -> str:
+    """Every row, folded. what: heads the names; ours: by default the first; best: a column for the fastest peer."""
+    first = next(iter(found["rows"][0]["series"])) if found["rows"] else ""
+    ours = ours or first
     peers = [name for name in dict.fromkeys(n for r in found["rows"] for n in r["series"]) if name != ours]
+    peers += ["best"] if best else []
     rows = []
     for r in found["rows"]:
         ratios = r["ratios"].get(ours, {})
         reached = f"{100 * r['bound_us'] / r['series'][ours]['minimum_us']:.0f}" if "bound_us" in r else ""
         cells = [f"{ratios[p]['median']:.2f} / {ratios[p]['minimum']:.2f}" if p in ratios else "" for p in peers]
         us, median = r["series"][ours]["minimum_us"], r["series"][ours]["median_us"]
-        rates = [_figure(us), _figure(median), f"{r['gflops']:.4g}", f"{r['gbytes']:.4g}", reached]
+        faster = r["series"][first]["minimum_us"] / us  # the row's rates are those of the first
+        rates = [_figure(us), _figure(median), *(f"{faster * r[rate]:.4g}" for rate in ("gflops", "gbytes")), reached]
         rows.append([r["name"], str(r["threads"]), r["level"], *rates, *cells])
-    head = [what, "threads", "from", "min, us", "median, us", "GFLOP/s", "GB/s", "% of bound", *peers]
+    names = ["fastest peer" if p == "best" else p for p in peers]
+    head = [what, "threads", "from", "min, us", "median, us", "GFLOP/s", "GB/s", "% of bound", *names]
     return f"<details><summary>All rows of {ours}</summary>\n\n{markdown(head, rows)}\n\n</details>"
 
 

@@ -15,7 +15,7 @@ ENVIRONMENT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(8 << 30), 
 kernel in each call, which is no part of a convolution."""
 
 BENCH = driver.Bench(
-    "conv", TABLES, "", page.body, page.draw, seconds=0.7, worker="bench.conv.worker", environment=ENVIRONMENT
+    "conv", TABLES, "", page.body, page.draw, seconds=0.5, worker="bench.conv.worker", environment=ENVIRONMENT
 )
 
 if __name__ == "__main__":

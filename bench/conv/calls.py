@@ -4,6 +4,7 @@ import ctypes
 import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 from bench.conv.operands import Operands
 from bench.matmul.competitors import Call
@@ -37,10 +38,15 @@ def samebits(operands: Operands, order: str) -> list[Call]:
     return [call]
 
 
-def torch(operands: Operands, order: str) -> list[Call]:
-    """torch.nn.functional.conv2d, contiguous or channels_last; less a call with one channel and one pixel.
+LOOPS = 20480
+"""Up to so many elements of one image torch convolves in loops of its own, unless asked for oneDNN by name."""
 
-    Nothing where torch is not installed, or where the layer takes less than that call.
+
+def torch(operands: Operands, order: str) -> list[Call]:
+    """conv2d on contiguous or channels_last tensors, and oneDNN by name beside it where conv2d may not choose it.
+
+    Less a call on one pixel: Python, torch's dispatch, an allocation. Nothing where torch is not installed, or where
+    the layer takes less than that call.
     """
     try:
         module = import_module("torch")
@@ -48,21 +54,21 @@ def torch(operands: Operands, order: str) -> list[Call]:
         return []
     module.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     module.set_grad_enabled(False)
-    conv2d, layer = module.nn.functional.conv2d, operands.case
+    conv2d, onednn, layer = module.nn.functional.conv2d, module.mkldnn_convolution, operands.case
     x, w = (module.from_numpy(v[order]) for v in (operands.x, operands.w))
     if order == "NHWC":
         x, w = (v.permute(0, 3, 1, 2) for v in (x, w))
-    options = {"stride": layer.stride, "padding": layer.pad, "groups": layer.groups}
-    pixel, three = module.zeros((1, 1, 1, 1)), module.zeros((1, 1, 3, 3))  # 3 x 3, which torch hands to oneDNN
-    call = PythonCall(
-        lambda weights: conv2d(x, weights, **options),
-        [w],
-        lambda weights: conv2d(pixel, weights, padding=1),
-        three,
-        f"conv2d {'channels_last' if order == 'NHWC' else 'contiguous'}",
-    )
-    call.result = lambda: conv2d(x, w, **options).numpy()
-    return [call] if call.measurable else []
+    stride, pad, groups = layer.stride, layer.pad, layer.groups
+    ways: dict[str, Callable[[Any], Any]] = {"conv2d": lambda w: conv2d(x, w, None, stride, pad, 1, groups)}
+    if layer.batch == 1 and groups == 1 and x.numel() <= LOOPS:
+        ways["mkldnn_convolution"] = lambda w: onednn(x, w, None, [pad] * 2, [stride] * 2, [1, 1], groups)
+    pixel, three = module.zeros((1, 1, 1, 1)), module.zeros((1, 1, 3, 3))
+    calls: list[Call] = []
+    for via, way in ways.items():
+        call = PythonCall(way, [w], lambda w: conv2d(pixel, w, padding=1), three, via)
+        if call.measurable:
+            calls.append(call)
+    return calls
 
 
 COMPETITORS: dict[str, Callable[[Operands], Sequence[Call]]] = {

@@ -2,8 +2,8 @@
 
     python -m bench.conv [--quick] [--case "3x3 56"] [--threads 1,2] [--seconds S]     make bench-conv
 
-Writes bench/results/conv.json, a picture beside it, and the tables in bench/conv.md, in three to five minutes on two cores; the
-same of a few layers held to AVX2. A part (--quick and the like) is printed and written to build/bench only.
+Writes bench/results/conv.json, a picture beside it, and the tables in bench/conv.md, in three to five minutes on two
+cores; the same of a few layers held to AVX2. A part (--quick and the like) is printed and written to build/bench only.
 """
 
 from bench.conv import page

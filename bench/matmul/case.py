@@ -2,12 +2,30 @@
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 Layout = Literal["KN", "NK", "TN"]
 """How the operands lie: b as [k, n], b as [n, k], or a as [k, m] with b as [k, n]."""
 Reach = Literal["hot", "L3", "memory"]
 """Where the right operand comes from at each call: wherever it fits, from L3 at best, from memory."""
+
+
+class Work(Protocol):
+    """What the driver and the summary need to know of something to be timed: a product, or a convolution."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def flops(self) -> float: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def b_bytes(self) -> int: ...
+    def copies(self, caches: dict[str, int]) -> int: ...
+    def level(self, caches: dict[str, int]) -> str: ...
+    def to_json(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)

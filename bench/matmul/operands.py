@@ -29,6 +29,10 @@ class Operands:
         self.ring = [self._right(b) for _ in range(copies)]
         self.out = aligned(np.empty((case.batch, case.m, case.n), dtype))
 
+    def clear(self) -> None:
+        """Makes sure that a result which is not computed is noticed."""
+        self.out.fill(float("nan"))
+
     def _right(self, b: np.ndarray) -> np.ndarray:
         return aligned(b.swapaxes(1, 2)).swapaxes(1, 2) if self.case.layout == "NK" else aligned(b)
 

@@ -1,6 +1,5 @@
-"""bench/matmul.md: the tables, between its markers, from the JSON files of the results."""
+"""bench/matmul.md: the tables, between its markers, from the results; parts of it serve other pages."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -8,29 +7,30 @@ from typing import Any
 from bench.matmul.summary import geometric_mean
 from bench.matmul.tables import TABLES
 
-BEGIN, END = "<!-- matmul: begin -->", "<!-- matmul: end -->"
+
+def write(page: Path, name: str, body: str) -> None:
+    """Replaces what stands between the markers of that name. Raises ValueError if the page lacks them."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, found, rest = page.read_text().partition(begin)
+    _, closed, after = rest.partition(end)
+    if not (found and closed):
+        raise ValueError(f"{page} has no {begin} followed by {end}; put both lines where the tables belong")
+    page.write_text(f"{before}{begin}\n{body}\n{end}{after}")
 
 
-def load(results: Path) -> dict[str, dict[str, Any]]:
-    """The tables measured so far, in the order of tables.py."""
-    paths = {key: results / f"matmul-{key}.json" for key in TABLES}
-    return {key: json.loads(path.read_text()) for key, path in paths.items() if path.exists()}
-
-
-def write(page: Path, results: Path, tables: dict[str, dict[str, Any]]) -> None:
-    """Replaces what stands between the markers. Raises ValueError if the page lacks them."""
-    before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"{page} has no {BEGIN} followed by {END}; put both lines where the tables belong")
-    folder = results.name if results.parent == page.parent else str(results)
-    body = "\n\n".join(
+def body(tables: dict[str, dict[str, Any]], folder: str) -> str:
+    """What bench/matmul.md says between its markers; folder: of the pictures."""
+    return "\n\n".join(
         [_machine(tables), *(_table(found, folder) for found in tables.values()), _roofline(tables, folder)]
     )
-    page.write_text(f"{before}{BEGIN}\n{body}\n{END}{after}")
 
 
-def _markdown(head: list[str], rows: Iterable[list[str]]) -> str:
+def outcome(found: dict[str, Any]) -> str:
+    """A table in short: regimes and targets."""
+    return "\n\n".join([f"## {found['title']}", regimes(found), targets(found)])
+
+
+def markdown(head: list[str], rows: Iterable[list[str]]) -> str:
     lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -59,7 +59,7 @@ def _machine(tables: dict[str, dict[str, Any]]) -> str:
             f"{main.get('mkl_version', 'no MKL')}, {main.get('openblas', 'no OpenBLAS')}, torch {main['torch']}, "
                 f"jaxlib {main['jaxlib']}; {machine['date']}.",
             f"Measured with --quick: {', '.join(quick)}." if quick else "",
-            _markdown(["setting", "MKL's kernels in memory", "mkl_cbwr_get"], kernels) if kernels else "",
+            markdown(["setting", "MKL's kernels in memory", "mkl_cbwr_get"], kernels) if kernels else "",
         ])
     )  # fmt: skip
 
@@ -67,11 +67,11 @@ def _machine(tables: dict[str, dict[str, Any]]) -> str:
 def _table(found: dict[str, Any], folder: str) -> str:
     table = TABLES[found["table"]]
     parts = [f"## {table.title}", table.text, f"![{table.title}]({folder}/matmul-{table.key}.svg)"]
-    parts += [_regimes(found), _targets(found), _rows(found)]
+    parts += [regimes(found), targets(found), all_rows(found)]
     return "\n\n".join(parts)
 
 
-def _regimes(found: dict[str, Any]) -> str:
+def regimes(found: dict[str, Any]) -> str:
     peers = list(dict.fromkeys(r["peer"] for r in found["regimes"] if r["peer"] != "best"))
     peers += ["best"] if any(r["peer"] == "best" for r in found["regimes"]) else []
     lines: dict[tuple[str, str, str], dict[str, dict]] = {}
@@ -82,10 +82,10 @@ def _regimes(found: dict[str, Any]) -> str:
         ratios = [f"{cells[p]['median']:.2f} / {cells[p]['minimum']:.2f}" if p in cells else "" for p in peers]
         rows.append([regime, threads, ours, str(max(c["rows"] for c in cells.values())), *ratios])
     names = ["fastest peer" if p == "best" else p for p in peers]
-    return _markdown(["regime", "threads", "ours", "rows", *names], rows)
+    return markdown(["regime", "threads", "ours", "rows", *names], rows)
 
 
-def _targets(found: dict[str, Any]) -> str:
+def targets(found: dict[str, Any]) -> str:
     lines = []
     for v in found["targets"]:
         where = f"{v['threads']} thread{'s' if v['threads'] > 1 else ''}{', ' + v['regime'] if v['regime'] else ''}"
@@ -98,19 +98,24 @@ def _targets(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _rows(found: dict[str, Any]) -> str:
-    ours = next(iter(found["rows"][0]["series"])) if found["rows"] else ""
+def all_rows(found: dict[str, Any], what: str = "M x K x N", ours: str = "", best: bool = False) -> str:
+    """Every row, folded. what: heads the names; ours: by default the first; best: a column for the fastest peer."""
+    first = next(iter(found["rows"][0]["series"])) if found["rows"] else ""
+    ours = ours or first
     peers = [name for name in dict.fromkeys(n for r in found["rows"] for n in r["series"]) if name != ours]
+    peers += ["best"] if best else []
     rows = []
     for r in found["rows"]:
         ratios = r["ratios"].get(ours, {})
         reached = f"{100 * r['bound_us'] / r['series'][ours]['minimum_us']:.0f}" if "bound_us" in r else ""
         cells = [f"{ratios[p]['median']:.2f} / {ratios[p]['minimum']:.2f}" if p in ratios else "" for p in peers]
         us, median = r["series"][ours]["minimum_us"], r["series"][ours]["median_us"]
-        rates = [_figure(us), _figure(median), f"{r['gflops']:.4g}", f"{r['gbytes']:.4g}", reached]
+        faster = r["series"][first]["minimum_us"] / us  # the row's rates are those of the first
+        rates = [_figure(us), _figure(median), *(f"{faster * r[rate]:.4g}" for rate in ("gflops", "gbytes")), reached]
         rows.append([r["name"], str(r["threads"]), r["level"], *rates, *cells])
-    head = ["M x K x N", "threads", "from", "min, us", "median, us", "GFLOP/s", "GB/s", "% of bound", *peers]
-    return f"<details><summary>All rows of {ours}</summary>\n\n{_markdown(head, rows)}\n\n</details>"
+    names = ["fastest peer" if p == "best" else p for p in peers]
+    head = [what, "threads", "from", "min, us", "median, us", "GFLOP/s", "GB/s", "% of bound", *names]
+    return f"<details><summary>All rows of {ours}</summary>\n\n{markdown(head, rows)}\n\n</details>"
 
 
 def _roofline(tables: dict[str, dict[str, Any]], folder: str) -> str:
@@ -164,10 +169,12 @@ def _roofline(tables: dict[str, dict[str, Any]], folder: str) -> str:
         "## How far the limit is",
         "What this machine was seen to do at best: multiply-adds in registers, transposes in registers, plain reads. "
         "A row's bound is the larger of its multiply-adds at the peak rate and its bytes, each moved once, at the rate "
-        "of the innermost level that holds them all.",
-        _markdown(head, machine),
+        "of the innermost level that holds them all. The peaks are measured too, with neighbours on the machine: each "
+        "is the best of several looks before and after the tables, and yet a figure above 100 % of the bound means "
+        "that the bound was measured low.",
+        markdown(head, machine),
         f"![roofline]({folder}/matmul-roofline.svg)",
         "Part of the bound that is reached, in percent, geometric means over the rows of a regime. The last column "
             "takes into the bound that weights kept as [N,K] go through the registers' transpose once.",
-        _markdown(["regime", "threads", "bound by", "rows", "ours", "fastest peer", "ours, transposing"], rows),
+        markdown(["regime", "threads", "bound by", "rows", "ours", "fastest peer", "ours, transposing"], rows),
     ])  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.matmul.case import Case
+from bench.matmul.case import Case, Work
 from bench.matmul.machine import caches
 from bench.matmul.native import timer
 
@@ -56,7 +56,7 @@ def _read(function: Any, pool: list[np.ndarray], size: int, times: int) -> float
     return rate
 
 
-def bound(case: Case, level: str, peaks: dict[str, float], ratio_of_bytes: float = 1.0) -> tuple[float, str]:
+def bound(case: Work, level: str, peaks: dict[str, float], ratio_of_bytes: float = 1.0) -> tuple[float, str]:
     """The least microseconds that the case can take, and what binds: "multiply-adds" or a level's name.
 
     Every operand is read or written once, at the rate of the level that holds all of them; ratio_of_bytes: narrower
@@ -67,6 +67,7 @@ def bound(case: Case, level: str, peaks: dict[str, float], ratio_of_bytes: float
     return max((compute * 1e6, "multiply-adds"), (moved * 1e6, level))
 
 
-def transpose_bound(case: Case, peaks: dict[str, float]) -> float:
+def transpose_bound(case: Work, peaks: dict[str, float]) -> float:
     """Microseconds for taking weights [n, k] through the registers' transpose once; 0 for another layout."""
-    return case.b_bytes / peaks["transpose"] * 1e6 if case.layout == "NK" and case.dtype == "float32" else 0.0
+    transposing = isinstance(case, Case) and case.layout == "NK" and case.dtype == "float32"
+    return case.b_bytes / peaks["transpose"] * 1e6 if transposing else 0.0

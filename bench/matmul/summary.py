@@ -5,16 +5,16 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from bench.matmul.case import Case
+from bench.matmul.case import Work
 from bench.matmul.roofline import bound, transpose_bound
 from bench.matmul.tables import Table, Target
 
 
-def row(table: Table, case: Case, level: str, threads: int, measured: dict[str, Any], peaks: dict[str, float]) -> dict:
-    """What the JSON keeps of a case: times in microseconds, ratios against ours, rates, and the bound."""
+def row(table: Table, case: Work, level: str, threads: int, measured: dict[str, Any]) -> dict:
+    """What the JSON keeps of a case: times in microseconds, ratios against ours, rates."""
     ours = next(s.name for s in table.series if s.name in measured)
     least = {name: min(m["us"]) for name, m in measured.items()}
-    found = {
+    return {
         "case": case.to_json(),
         "name": case.name,
         "regime": table.regime(case, level),
@@ -33,17 +33,25 @@ def row(table: Table, case: Case, level: str, threads: int, measured: dict[str, 
         "gflops": _round(case.flops / least[ours] / 1e3),
         "gbytes": _round(case.bytes / least[ours] / 1e3),
     }
-    if peaks:
-        least_possible, by = bound(case, level, peaks, 0.5 if "bf16" in ours else 1.0)
-        found |= {"bound_us": _round(least_possible), "bound_by": by}
-        if through := transpose_bound(case, peaks):
-            found["transpose_us"] = _round(through)
-    return found
+
+
+def bounds(case: Work, row: dict, peaks: dict[str, float]) -> dict[str, Any]:
+    """What the row gets besides once the peaks are known: the least time there can be, and what binds."""
+    if not peaks:
+        return {}
+    ours = next(iter(row["series"]))
+    least_possible, by = bound(case, row["level"], peaks, 0.5 if "bf16" in ours else 1.0)
+    through = transpose_bound(case, peaks)
+    return {
+        "bound_us": _round(least_possible),
+        "bound_by": by,
+        **({"transpose_us": _round(through)} if through else {}),
+    }
 
 
 def _ratios(table: Table, measured: dict[str, Any]) -> dict[str, dict[str, dict[str, float]]]:
     """ours -> peer -> time of peer / time of ours: of the minima, and the median over rounds of the paired ratio."""
-    pairs = {(t.ours, t.peer) for t in table.targets}
+    pairs = {(t.ours, t.peer) for t in table.targets} | set(table.pairs)
     mine = [s.name for s in table.series if s.competitor.startswith("samebits")]
     pairs |= {(mine[0], s.name) for s in table.series if s.name != mine[0]}
     pairs |= {(packed, s.name) for packed in mine if "packed" in packed for s in table.peers}

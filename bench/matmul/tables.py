@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Any
 
-from bench.matmul.case import Case, Layout, Reach
+from bench.matmul.case import Case, Layout, Reach, Work
 
 SETTINGS: dict[str, dict[str, str]] = {
     "": {},
-    "AVX2": {"SAMEBITS_ISA": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"},
+    "AVX2": {"SAMEBITS_ISA": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
     "CBWR COMPATIBLE": {"MKL_CBWR": "COMPATIBLE"},
     "CBWR AVX2,STRICT": {"MKL_CBWR": "AVX2,STRICT"},
     "CBWR AVX512,STRICT": {"MKL_CBWR": "AVX512,STRICT"},
@@ -49,12 +50,14 @@ class Table:
     key: str
     title: str
     text: str
-    cases: tuple[Case, ...]
-    quick: tuple[Case, ...]
+    cases: tuple[Work, ...]
+    quick: tuple[Work, ...]
     series: tuple[Series, ...]
     targets: tuple[Target, ...]
-    regime: Callable[[Case, str], str] = field(default=lambda case, level: case.brackets)
+    regime: Callable[[Any, str], str] = field(default=lambda case, level: case.brackets)
     threads: tuple[int, ...] = (1, 2)
+    pairs: tuple[tuple[str, str], ...] = ()
+    """Ratios to be reported besides those of the first of the series and of the targets."""
 
     @property
     def peers(self) -> tuple[Series, ...]:

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.matmul.case import Case
+from bench.matmul.case import Work
 from bench.matmul.tables import SETTINGS, Series
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ ENVIRONMENT = {"KMP_BLOCKTIME": "1", "GOMP_SPINCOUNT": "100000", "OPENBLAS_THREA
 class Child:
     """A worker in one setting, with so many threads on as many CPUs."""
 
-    def __init__(self, setting: str, threads: int):
+    def __init__(self, setting: str, threads: int, worker: str, environment: dict[str, str]):
         cpus = sorted(os.sched_getaffinity(0))[-threads:]
         counts = dict.fromkeys(
             ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SAMEBITS_THREADS"), str(threads)
@@ -42,9 +42,10 @@ class Child:
             "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false" if threads == 1 else "",
             "BENCH_CPUS": ",".join(map(str, cpus)),
             "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
+            **environment,
             **SETTINGS[setting],
         }
-        command = [sys.executable, "-m", "bench.matmul.worker"]
+        command = [sys.executable, "-m", worker]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -70,8 +71,11 @@ class Child:
 class Children:
     """The workers of one thread count, each started when first needed; a context manager that ends them."""
 
-    def __init__(self, threads: int):
+    def __init__(self, threads: int, worker: str = "bench.matmul.worker", environment: dict[str, str] | None = None):
+        """worker: the module that a child runs; environment: variables of all children."""
         self.threads = threads
+        self.peaks: dict[str, dict[str, float]] = {}
+        self._started = (threads, worker, environment or {})
         self._children: dict[str, Child] = {}
 
     def __enter__(self) -> "Children":
@@ -83,10 +87,21 @@ class Children:
 
     def __getitem__(self, setting: str) -> Child:
         if setting not in self._children:
-            self._children[setting] = Child(setting, self.threads)
+            self._children[setting] = Child(setting, *self._started)
         return self._children[setting]
 
-    def measure(self, case: Case, copies: int, series: tuple[Series, ...], seconds: float) -> dict[str, dict[str, Any]]:
+    def measure_peaks(self, setting: str) -> dict[str, float]:
+        """The best rates seen so far on the setting's instruction set, after one more look: empty where none are known.
+
+        A neighbour on the machine only ever lowers a rate, and a bound that was measured low would be exceeded.
+        """
+        isa = self[setting].ask(about=True)["isa"]
+        best = self.peaks.setdefault(isa, {})
+        for name, rate in self[setting].ask(machine=isa, threads=self.threads).items():
+            best[name] = max(rate, best.get(name, 0.0))
+        return best
+
+    def measure(self, case: Work, copies: int, series: tuple[Series, ...], seconds: float) -> dict[str, dict[str, Any]]:
         """For each series that is installed: via, and its times in microseconds, one a round.
 
         seconds: about how long all rounds last. Raises RuntimeError where a result is wrong, or where samebits gives

@@ -11,8 +11,11 @@ import hashlib
 import json
 import os
 import sys
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar
 
 if cpus := os.environ.get("BENCH_CPUS"):  # before any library counts them
     os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
@@ -21,36 +24,44 @@ from bench.matmul import blas
 from bench.matmul.case import Case
 from bench.matmul.competitors import COMPETITORS, EPSILON, OURS, Call
 from bench.matmul.operands import Operands
+from bench.matmul.turns import ROOT
 
 
 class Worker:
-    """Holds the calls of one case at a time."""
+    """Holds the calls of one case at a time; a subclass times something other than products."""
+
+    competitors: ClassVar[Mapping[str, Callable[[Any], Sequence[Call]]]] = COMPETITORS
+    ours: ClassVar[Sequence[str]] = OURS
+    epsilon: ClassVar[Mapping[str, float]] = EPSILON
 
     def __init__(self):
         self.calls: dict[str, list[Call]] = {}
 
-    def prepare(self, case: Case, copies: int, names: list[str]) -> dict[str, Any]:
+    def operands(self, case: dict[str, Any], copies: int) -> Any:
+        return Operands(Case(**case), copies)
+
+    def prepare(self, case: dict[str, Any], copies: int, names: list[str]) -> dict[str, Any]:
         """Sets every competitor up, checks its product, and estimates the time of a call.
 
         Raises ValueError where a result is not the product.
         """
-        operands, about = Operands(case, copies), {}
-        self.calls = {}
+        self.calls = {}  # frees what the last case held
+        operands, about = self.operands(case, copies), {}
         for name in names:
-            calls = list(COMPETITORS[name](operands))
+            calls = list(self.competitors[name](operands))
             if not calls:
                 continue
             bits = None
             for call in calls:
-                operands.out.fill(float("nan"))
+                operands.clear()
                 call.seconds(1)
                 result = call.result()
-                operands.check(result, EPSILON.get(name))
+                operands.check(result, self.epsilon.get(name))
                 bits = hashlib.sha256(result.tobytes()).hexdigest()[:16]
             self.calls[name] = calls
             estimate = max(_gross(call) for call in calls)
             via = [call.via for call in calls]
-            about[name] = {"via": via, "us": estimate * 1e6, "bits": bits if name in OURS else None}
+            about[name] = {"via": via, "us": estimate * 1e6, "bits": bits if name in self.ours else None}
         return about
 
     def turn(self, name: str, times: int) -> float:
@@ -63,22 +74,16 @@ class Worker:
         return max(best, 1e-9)  # where an empty call was subtracted that a busy machine had made long
 
     def about(self) -> dict[str, Any]:
-        from importlib.metadata import PackageNotFoundError, version
-
         from samebits.native import isa, threads
 
-        packages = {}
-        for package in ("samebits", "numpy", "jax", "jaxlib", "torch"):
-            try:
-                packages[package] = version(package)
-            except PackageNotFoundError:
-                packages[package] = None
+        packages = {package: _version(package) for package in ("numpy", "jax", "jaxlib", "torch")}
+        packages["samebits"] = _version("samebits") or _source_version()
         return {"isa": isa(), "threads": threads(), **packages, **blas.described()}
 
     def answer(self, order: dict[str, Any]) -> Any:
         match order:
             case {"prepare": case, "copies": copies, "competitors": names}:
-                return self.prepare(Case(**case), copies, names)
+                return self.prepare(case, copies, names)
             case {"turn": name, "times": times}:
                 return self.turn(name, times)
             case {"about": True}:
@@ -88,6 +93,18 @@ class Worker:
 
                 return roofline.measure(isa, threads)
         raise ValueError(f"not an order: {order}")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _source_version() -> str:
+    """The version of the source tree, for a package that is used from there without being installed."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
 def _gross(call: Call) -> float:
@@ -100,11 +117,10 @@ def _gross(call: Call) -> float:
     return seconds / (times // 4)
 
 
-def main() -> None:
+def main(worker: Worker) -> None:
     """Answers until standard input ends; an exception is the answer to the order that raised it."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not mix with the answers
-    worker = Worker()
     for line in sys.stdin:
         try:
             answer = {"ok": worker.answer(json.loads(line))}
@@ -114,4 +130,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Worker())

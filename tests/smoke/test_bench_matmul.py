@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.matmul import __main__ as driver, page, picture
+from bench.matmul import driver, page, picture
+from bench.matmul.__main__ import BENCH
 from bench.matmul.case import Case
 from bench.matmul.operands import Operands
 from bench.matmul.tables import TABLES, Series, Target
@@ -52,9 +53,8 @@ def test_targets(found: dict):
 
 def test_page(found: dict, tmp_path: Path):
     target = tmp_path / "page.md"
-    target.write_text(f"before\n{page.BEGIN}\nWHAT STOOD HERE\n{page.END}\nafter\n")
-    (tmp_path / "results").mkdir()
-    page.write(target, tmp_path / "results", {"tiny": found})
+    target.write_text("before\n<!-- matmul: begin -->\nWHAT STOOD HERE\n<!-- matmul: end -->\nafter\n")
+    page.write(target, "matmul", page.body({"tiny": found}, "results"))
     text = target.read_text()
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")
@@ -62,11 +62,11 @@ def test_page(found: dict, tmp_path: Path):
     assert all(case.name in text for case in CASES)
 
 
-def test_page_without_markers(found: dict, tmp_path: Path):
+def test_page_without_markers(tmp_path: Path):
     target = tmp_path / "page.md"
     target.write_text("no markers")
     with pytest.raises(ValueError, match="put both lines where the tables belong"):
-        page.write(target, tmp_path, {"tiny": found})
+        page.write(target, "matmul", "")
 
 
 def test_picture(found: dict, tmp_path: Path):
@@ -82,3 +82,26 @@ def test_a_wrong_product_is_noticed():
     right[0, 2, 4] *= 1.001
     with pytest.raises(ValueError, match=r"1 of 15 elements compared are not the product"):
         operands.check(right)
+
+
+def test_a_part_leaves_the_page_alone():
+    for part in (["--quick"], ["--tables", "tiny"], ["--threads", "2"], ["--seconds", "1"], ["--case", "4"]):
+        options = driver.parse(BENCH, None, part)
+        assert options.page is None
+        assert options.results == driver.TRIALS
+    options = driver.parse(BENCH, None, [])
+    assert (options.results, options.page) == (driver.RESULTS, BENCH.page)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--threads", "x"], "'x' is not a list of thread counts"),
+        (["--tables", "none"], "no table is named 'none'"),
+        (["--case", "nothing"], "no case's name contains 'nothing'"),
+    ],
+)
+def test_options_are_refused_in_words(option: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        driver.parse(BENCH, None, option)
+    assert message in capsys.readouterr().err

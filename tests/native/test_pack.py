@@ -124,7 +124,7 @@ def test_its_memory_is_given_back_with_it(monkeypatch):
 
     monkeypatch.setattr(library(), "sb_packed_free", counted)
     packed = native.pack(np.ones((3, 5), np.float32))
-    handle, again = packed.handle, packed
+    handle, again = packed._handle, packed
     del packed
     gc.collect()
     assert freed == []

@@ -141,8 +141,10 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
     const bool flight = p_.rows <= kDotFlightRows && kernels.flight_panels[p_.rows - 1] && panels->count > 1;
     way_ = flight ? kFlight : kBlocked;
   } else if (p_.rows <= kernels.fused_rows && p_.b_k == 1 && (narrow_ || p_.b_col != 1)) {
+    way_ = kFused;
   } else if (p_.b_col == 1 && p_.k > 0 && p_.rows <= kDotStreamRows &&
              (far_ || (p_.in == kDotBF16 && vectors_ >= kPairedVectors))) {
+    way_ = kStream;
   }
   switch (way_) {
     case kFused:

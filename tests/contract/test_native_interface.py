@@ -1,5 +1,8 @@
 """samebits.native: shapes, what it says about the machine, and its errors (what, the value, the way out)."""
 
+# pyright: reportArgumentType=false
+# Some tests pass what the types forbid.
+
 import os
 import subprocess
 import sys

@@ -1,5 +1,8 @@
 """Packed operands: the bits of the product with the array itself, whatever the shape, strides, dtype and threads."""
 
+# pyright: reportArgumentType=false, reportOperatorIssue=false
+# Some tests pass what the types forbid.
+
 import gc
 import pickle
 import subprocess

@@ -29,7 +29,7 @@ def test_negative_control_one_bit(kind, monkeypatch, capsys):
         return replace(trial, ours=ours)
 
     monkeypatch.setitem(fuzz_dot.KINDS, kind, (draw_wrong, share))
-    with pytest.raises(SystemExit, match=rf"{kind}: sb_dot.* 1 of \d+ words differ"):
+    with pytest.raises(SystemExit, match=rf"{kind}: sb_(dot|conv).* 1 of \d+ words differ"):
         fuzz_dot.fuzz(0, 30)
     assert "python dev/fuzz_dot.py --case" in capsys.readouterr().out
 

@@ -153,6 +153,13 @@ def _part(table: Table, text: str) -> Table:
     return replace(table, cases=chosen(table.cases), quick=chosen(table.quick) or chosen(table.cases))
 
 
+def _lines(found: Any) -> str:
+    """JSON with a line for each row of a table."""
+    rows = ",\n ".join(json.dumps(row) for row in found["rows"])
+    head = {key: value for key, value in found.items() if key != "rows"}
+    return json.dumps(head, indent=1)[:-2] + f',\n "rows": [\n {rows}\n ]\n}}\n'
+
+
 def main(bench: Bench, description: str | None, argv: Sequence[str] | None = None) -> None:
     options = parse(bench, description, argv)
     options.results.mkdir(parents=True, exist_ok=True)
@@ -168,7 +175,7 @@ def main(bench: Bench, description: str | None, argv: Sequence[str] | None = Non
             chosen = [pool for pool in pools if options.threads or pool.threads in table.threads]
             measured[key] = measure(table, chosen, options.seconds, options.quick)
             path = options.results / f"{bench.prefix}{key}.json"
-            path.write_text(json.dumps(measured[key], indent=1) + "\n")
+            path.write_text(_lines(measured[key]))
             print(f"   {time.monotonic() - start:.0f} s", flush=True)
 
     tables = bench.load(options.results)

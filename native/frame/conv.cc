@@ -38,10 +38,6 @@ constexpr int64_t kManyPixels = 64;
 // broadcast for several, and is staged again for each output channel.
 constexpr double kGroupsCost = 1.5;
 
-DotType type_of(int64_t dtype) {
-  return dtype == SB_F16 ? kDotF16 : dtype == SB_BF16 ? kDotBF16 : dtype == SB_F32 ? kDotF32 : kDotF64;
-}
-
 int no_memory() {
   return fail(
       "sb_conv: no memory for the plan or the packed operands; free some, or set SAMEBITS_THREADS lower");
@@ -111,8 +107,8 @@ bool is_product(const sb_conv_desc& d, int64_t lanes, sb_dot_desc* dot) {
 
 Convolution convolution(const sb_conv_desc& d) {
   Convolution c = {};
-  c.in = type_of(d.dtype);
-  c.out = type_of(d.out_dtype);
+  c.in = dot_type(d.dtype);
+  c.out = dot_type(d.out_dtype);
   c.images = d.batch;
   c.groups = d.groups;
   c.channels = d.in_channels;

@@ -26,10 +26,6 @@ constexpr double kImpossible = 1e12, kMostChunks = 1 << 26;
 // Kernel positions for which a table says where their weights go.
 constexpr int64_t kMostPlaces = 1 << 12;
 
-constexpr int kInItem[kDotTypes] = {2, 2, 4, 8};
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 ConvPlan::ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvAxis* const axes[3],
@@ -38,8 +34,8 @@ ConvPlan::ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvA
   wide_ = c_.in == kDotF64;
   lanes_ = dot_.lanes[wide_];
   item_ = wide_ ? 8 : 4;
-  in_item_ = kInItem[c_.in];
-  out_item_ = kInItem[c_.out];
+  in_item_ = kDotItem[c_.in];
+  out_item_ = kDotItem[c_.out];
   padded_ = false;
   empty_ = c_.channels == 0;
   terms_ = c_.channels;
@@ -55,8 +51,8 @@ ConvPlan::ConvPlan(const Kernels& kernels, const Convolution& shape, const ConvA
   }
   padded_ &= !empty_;
   chunks_ = std::max<int64_t>(1, ceil_div(chunks_, SB_CHUNK));
-  split_ = terms_ <= kUnblockedTerms ? 62 : kBlockLevels;
-  block_chunks_ = split_ == 62 ? chunks_ : int64_t{1} << split_;
+  split_ = terms_ <= kUnblockedTerms ? kWhole : kBlockLevels;
+  block_chunks_ = split_ == kWhole ? chunks_ : int64_t{1} << split_;
   staged_ = !empty_ && (padded_ || in_item_ != item_ || (c_.x_channel != 1 && stage_columns() > 1) ||
                         (c_.depthwise && c_.channels > 1));
   choose_panels();

@@ -10,6 +10,7 @@
 
 #include "frame/conv_kernels.h"
 #include "frame/conv_shape.h"
+#include "frame/dot_plan.h"
 #include "frame/kernels.h"
 
 namespace sb {

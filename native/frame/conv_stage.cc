@@ -12,8 +12,6 @@ namespace {
 // Scratch that a thread keeps from one block to the next; what needed more gives it back.
 constexpr int64_t kKept = int64_t{1} << 25;
 
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 }  // namespace
 
 bool ConvPlan::run(const char* x, const ConvWeights& w, char* out, int64_t block, int64_t group,

@@ -22,12 +22,12 @@ constexpr double kParallelWork = 1 << 20, kTaskWork = 1 << 19;
 // few times.
 constexpr int64_t kTasksPerThread = 2;
 
-DotType type_of(int64_t dtype) {
-  return dtype == SB_F16 ? kDotF16 : dtype == SB_BF16 ? kDotBF16 : dtype == SB_F32 ? kDotF32 : kDotF64;
-}
+// Rows and vectors of columns of which a task's share is a multiple, so that its tiles come out even but for
+// the last.
+constexpr int64_t kTaskRows = 8, kTaskVectors = 4;
 
 DotProduct product_of(const sb_dot_desc& d) {
-  return {type_of(d.dtype), type_of(d.out_dtype), d.m, d.n, d.k, d.a[1], d.a[2], d.b[1], d.b[2], d.out[1],
+  return {dot_type(d.dtype), dot_type(d.out_dtype), d.m, d.n, d.k, d.a[1], d.a[2], d.b[1], d.b[2], d.out[1],
           d.out[2]};
 }
 
@@ -89,16 +89,14 @@ int check_dot(const char* who, const sb_dot_desc& d) {
   if (d.dtype != SB_F32 && d.dtype != SB_F64 && d.dtype != SB_BF16 && d.dtype != SB_F16) {
     return fail(
         "%s: dtype %lld is not one that a dot takes; convert to SB_F16 (%d), SB_BF16 (%d), SB_F32 (%d) or "
-        "SB_F64 "
-        "(%d) first",
+        "SB_F64 (%d) first",
         who, static_cast<long long>(d.dtype), SB_F16, SB_BF16, SB_F32, SB_F64);
   }
   const bool narrow = d.dtype == SB_BF16 || d.dtype == SB_F16;
   if (d.out_dtype != d.dtype && !(narrow && d.out_dtype == SB_F32)) {
     return fail(
         "%s: out_dtype %lld does not go with dtype %lld; ask for the same, or for SB_F32 (%d) with f16 and "
-        "bf16, and "
-        "convert afterwards",
+        "bf16, and convert afterwards",
         who, static_cast<long long>(d.out_dtype), static_cast<long long>(d.dtype), SB_F32);
   }
   const int64_t sizes[4] = {d.batch, d.m, d.n, d.k};
@@ -163,7 +161,7 @@ int DotCall::run(const void* a, const void* b, void* out, const sb_executor* exe
   } else {
     done = run_split(threads, a_bytes, b_bytes, out_bytes, executor);
   }
-  return done ? 0 : fail("sb_dot: no memory for packed operands; free some, or set SAMEBITS_THREADS lower");
+  return done ? 0 : fail("%s: no memory for packed operands; free some, or set SAMEBITS_THREADS lower", who_);
 }
 
 // Whole batch entries first; then the longer of rows and columns, then the other. Never k.
@@ -173,7 +171,7 @@ bool DotCall::run_split(int64_t threads, const char* a, const char* b, char* out
       static_cast<int64_t>(std::min(static_cast<double>(threads * kTasksPerThread), work_ / kTaskWork + 1));
   const Parts entries(batch_, wanted, 1);
   const int64_t rest = ceil_div(wanted, entries.count), lanes = table_->lanes[p_.in == kDotF64];
-  const int64_t row_quantum = 8, col_quantum = 4 * lanes;
+  const int64_t row_quantum = kTaskRows, col_quantum = kTaskVectors * lanes;
   const bool rows_first = p_.rows / row_quantum >= p_.cols / col_quantum;
   const Parts rows(p_.rows, rows_first ? rest : 1, row_quantum);
   // Columns of a packed operand: whole panels.

@@ -26,6 +26,7 @@ class DotCall {
   // one batch entry to the next, and the other strides say nothing.
   int prepare(const char* who, const sb_dot_desc& d, const DotPanels* panels = nullptr);
   int run(const void* a, const void* b, void* out, const sb_executor* executor) const;
+  const char* way() const { return plan_ ? plan_->way() : "nothing"; }
 
  private:
   bool run_entry(const DotPlan& plan, int64_t entry, const char* a, const char* b, char* out) const;

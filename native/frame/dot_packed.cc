@@ -60,17 +60,34 @@ DotPanels panels_of(const DotKernels& table, const sb_pack_desc& d) {
 void pack_panel(const DotKernels& table, const sb_packed& to, int64_t panel, const char* b, char* data) {
   const sb_pack_desc& d = to.desc;
   const int64_t lanes = table.lanes[d.dtype == SB_F64], col = to.panels.vectors_before(panel) * lanes;
-  const int64_t width = to.panels.vectors_of(panel) * lanes, item = d.dtype == SB_F64   ? 8
-                                                                    : d.dtype == SB_F32 ? 4
-                                                                                        : 2;
-  const DotPack pack = {b + col * d.b[2] * item,          d.b[2], d.b[1],
-                        std::min(width, d.n - col),       width,  d.k,
-                        data + to.panels.bytes(d.k, col), width};
+  const int64_t width = to.panels.vectors_of(panel) * lanes;
+  const DotPack pack = {
+      b + col * d.b[2] * item_size(d.dtype), d.b[2], d.b[1], std::min(width, d.n - col), width, d.k,
+      data + to.panels.bytes(d.k, col),      width};
   if (to.panels.stored == kStoredPairs) {
     table.pack_pairs(pack);
   } else {
-    table.pack[d.dtype == SB_F16 ? kDotF16 : d.dtype == SB_F32 ? kDotF32 : kDotF64](pack);
+    table.pack[dot_type(d.dtype)](pack);
   }
+}
+
+// A call of a product with a packed operand, which it checks.
+int prepare_packed(const sb_dot_desc& desc, const sb_packed* packed, DotCall* call) {
+  if (!packed) return fail("sb_dot_packed: the packed operand is NULL; see why sb_pack failed (sb_error)");
+  sb_dot_desc d = desc;
+  d.b[0] = d.b[1] = d.b[2] = 0;
+  if (check_dot("sb_dot_packed", d)) return -1;
+  const sb_pack_desc& w = packed->desc;
+  if (desc.dtype != w.dtype || desc.k != w.k || desc.n != w.n || (desc.batch != w.batch && w.batch != 1)) {
+    return fail(
+        "sb_dot_packed: dtype %lld, batch %lld, k %lld, n %lld do not fit the packed operand, which has "
+        "dtype %lld, batch %lld, k %lld, n %lld; pack another",
+        static_cast<long long>(desc.dtype), static_cast<long long>(desc.batch),
+        static_cast<long long>(desc.k), static_cast<long long>(desc.n), static_cast<long long>(w.dtype),
+        static_cast<long long>(w.batch), static_cast<long long>(w.k), static_cast<long long>(w.n));
+  }
+  d.b[0] = w.batch == 1 ? 0 : packed->entry;
+  return call->prepare("sb_dot_packed", d, &packed->panels);
 }
 
 }  // namespace
@@ -121,24 +138,16 @@ extern "C" int64_t sb_packed_bytes(const sb_packed* packed) { return packed->ent
 
 extern "C" int32_t sb_dot_packed(const sb_dot_desc* desc, const void* a, const sb_packed* packed, void* out,
                                  const sb_executor* executor) {
-  using namespace sb;
-  if (!packed) return fail("sb_dot_packed: the packed operand is NULL; see why sb_pack failed (sb_error)");
-  sb_dot_desc d = *desc;
-  d.b[0] = d.b[1] = d.b[2] = 0;
-  if (check_dot("sb_dot_packed", d)) return -1;
-  const sb_pack_desc& w = packed->desc;
-  if (desc->dtype != w.dtype || desc->k != w.k || desc->n != w.n ||
-      (desc->batch != w.batch && w.batch != 1)) {
-    return fail(
-        "sb_dot_packed: dtype %lld, batch %lld, k %lld, n %lld do not fit the packed operand, which has "
-        "dtype %lld, "
-        "batch %lld, k %lld, n %lld; pack another",
-        static_cast<long long>(desc->dtype), static_cast<long long>(desc->batch),
-        static_cast<long long>(desc->k), static_cast<long long>(desc->n), static_cast<long long>(w.dtype),
-        static_cast<long long>(w.batch), static_cast<long long>(w.k), static_cast<long long>(w.n));
-  }
-  d.b[0] = w.batch == 1 ? 0 : packed->entry;
-  DotCall call;
-  if (call.prepare("sb_dot_packed", d, &packed->panels)) return -1;
+  sb::DotCall call;
+  if (sb::prepare_packed(*desc, packed, &call)) return -1;
   return call.run(a, packed->data, out, executor);
+}
+
+// For tests, as sb_ref_* are: the way that a product is computed on one thread; packed may be NULL.
+extern "C" SB_API const char* sb_dot_way(const sb_dot_desc*, const sb_packed*);
+extern "C" const char* sb_dot_way(const sb_dot_desc* desc, const sb_packed* packed) {
+  sb::DotCall call;
+  const bool wrong = packed ? sb::prepare_packed(*desc, packed, &call)
+                            : sb::check_dot("sb_dot", *desc) || call.prepare("sb_dot", *desc);
+  return wrong ? nullptr : call.way();
 }

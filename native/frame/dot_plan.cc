@@ -13,7 +13,6 @@ namespace {
 // rows pass; k innermost over 4096 overflows it (0.78 of the speed), blocks of one chunk pay for the tree's
 // upper levels four times as often.
 constexpr int kBlockLevels = 2;
-constexpr int kWhole = 62;  // one block, however many chunks
 
 // Rows that share one pass over a panel of b: enough that packing the panel (about 1 % at 500) vanishes, few
 // enough that the packed rows of a (2 MB at k = 1024) stay near.
@@ -45,8 +44,6 @@ constexpr int64_t kFewVectors = 8, kShortRow = 512;
 
 // Scratch that a thread keeps from one product to the next; what needed more gives it back.
 constexpr int64_t kKept = int64_t{1} << 25;
-
-constexpr int64_t kInItem[kDotTypes] = {2, 2, 4, 8};
 
 int64_t vectors_of(int64_t cols, int64_t lanes) {
   return (cols + lanes - 1) >> __builtin_ctzll(static_cast<uint64_t>(lanes));
@@ -80,14 +77,14 @@ double cost(const DotKernels& kernels, const DotProduct& p) {
   const bool fused = p.b_k == 1 && p.b_col != 1 && p.rows <= kernels.fused_rows;
   if (p.cols <= lanes && !fused) {
     // A single vector: as many broadcasts as FMAs. Rows of a that meet in one set of L1 overflow its ways.
-    const bool meet = p.rows > 8 && p.a_k == 1 && p.a_row * kInItem[p.in] % kPage == 0;
+    const bool meet = p.rows > 8 && p.a_k == 1 && p.a_row * kDotItem[p.in] % kPage == 0;
     c += (meet ? 1.4 : 0.2) * sums * k;
   }
   // Bringing an operand into rows of k, and the results from there, per element: nothing, a transpose (in
   // registers only, or through memory), or one element at a time. Narrow types are widened first.
   const double transposed = kernels.transposed[p.in == kDotF64], strided = 1.5;
   if (p.b_col != 1) c += cols * k * (fused ? 0.4 : p.b_k == 1 ? transposed : strided);
-  if (kInItem[p.in] < 4) c += rows * k * (p.a_k == 1 ? transposed : strided);
+  if (kDotItem[p.in] < 4) c += rows * k * (p.a_k == 1 ? transposed : strided);
   if (p.out_col != 1) c += rows * cols * (p.out_row == 1 ? transposed : strided);
   return c;
 }
@@ -124,8 +121,8 @@ DotPlan::DotPlan(const DotKernels& kernels, const DotProduct& product, const Dot
   lanes_ = kernels.lanes[wide_];
   vectors_ = vectors_of(p_.cols, lanes_);
   item_ = wide_ ? 8 : 4;
-  in_item_ = kInItem[p_.in];
-  out_item_ = kInItem[p_.out];
+  in_item_ = kDotItem[p_.in];
+  out_item_ = kDotItem[p_.out];
   narrow_ = in_item_ < item_;
   direct_out_ = out_item_ == item_ && p_.out_col == 1;
   split_ = kWhole;
@@ -263,6 +260,11 @@ bool DotPlan::run(const void* a_, const void* b_, void* out_) const {
   run_way(a, b, out, scratch);
   arena.trim(kKept);
   return true;
+}
+
+const char* DotPlan::way() const {
+  static const char* const names[] = {"single", "blocked", "fused", "stream", "flight"};  // by Way
+  return names[way_];
 }
 
 void DotPlan::run_way(const char* a, const char* b, char* out, char* scratch) const {

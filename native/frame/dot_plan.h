@@ -6,8 +6,20 @@
 #include <stdint.h>
 
 #include "frame/dot_kernels.h"
+#include "samebits/samebits.h"
 
 namespace sb {
+
+// The types of a checked descriptor, and their bytes.
+inline DotType dot_type(int64_t dtype) {
+  return dtype == SB_F16 ? kDotF16 : dtype == SB_BF16 ? kDotBF16 : dtype == SB_F32 ? kDotF32 : kDotF64;
+}
+constexpr int kDotItem[kDotTypes] = {2, 2, 4, 8};
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// log2 of the chunks in a block of k that is never cut.
+constexpr int kWhole = 62;
 
 // out[row, col] = sum over k of a[row, k] * b[k, col], strides in elements.
 struct DotProduct {
@@ -53,6 +65,7 @@ class DotPlan {
   // panels: of a packed b, else nullptr; they outlive the plan.
   DotPlan(const DotKernels& kernels, const DotProduct& product, const DotPanels* panels = nullptr);
   bool run(const void* a, const void* b, void* out) const;  // false: no memory for its scratch
+  const char* way() const;                                  // its name, as above
 
  private:
   void plan_fused();
@@ -100,8 +113,6 @@ class DotPlan {
   // Scratch, bytes from its start.
   int64_t low_at_ = 0, high_at_ = 0, high_tile_ = 0, result_at_ = 0, b_at_ = 0, a_at_ = 0, scratch_ = 0;
 };
-
-inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Vectors of columns that a fused kernel computes side by side at most, and whose results are buffered
 // together.

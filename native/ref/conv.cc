@@ -24,11 +24,10 @@ bool meets(const sb_conv_desc& d, int64_t axis, int64_t p, int64_t t, int64_t* p
 // One output: all terms by index, those that exist in chains, chunks joined by the binary counter.
 template <class T>
 T element(const sb_conv_desc& d, const void* x, const void* w, int64_t x0, int64_t w0, const int64_t* p) {
-  T level[64];
   int64_t t[3] = {}, positions = 1;
   for (int64_t i = 0; i < d.rank; ++i) positions *= d.kernel_size[i];
   const int64_t terms = positions * d.in_channels;
-  uint64_t chunk = 0;
+  Tree<T> tree;
   T chain = 0;
   for (int64_t k = 0; k < terms; ++k) {
     const int64_t channel = k % d.in_channels;
@@ -49,20 +48,10 @@ T element(const sb_conv_desc& d, const void* x, const void* w, int64_t x0, int64
       chain = fused(a, b, chain);
     }
     if ((k + 1) % SB_CHUNK && k + 1 < terms) continue;
-    int l = 0;
-    for (; chunk >> l & 1; ++l) chain = level[l] + chain;
-    level[l] = chain;
+    tree.add(chain);
     chain = 0;
-    ++chunk;
   }
-  T result = 0;
-  bool any = false;
-  for (int l = 0; l < 64; ++l) {
-    if (!(chunk >> l & 1)) continue;
-    result = any ? level[l] + result : level[l];
-    any = true;
-  }
-  return result + 0;
+  return tree.result();
 }
 
 template <class T>

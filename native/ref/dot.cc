@@ -17,9 +17,8 @@ namespace {
 // One output: chunks in order, joined by the binary counter.
 template <class T>
 T element(const sb_dot_desc& d, const void* a, const void* b, int64_t a0, int64_t b0) {
-  T level[64];
-  uint64_t chunk = 0;
-  for (int64_t begin = 0; begin < d.k; begin += SB_CHUNK, ++chunk) {
+  Tree<T> tree;
+  for (int64_t begin = 0; begin < d.k; begin += SB_CHUNK) {
     T p = 0;
     for (int64_t k = begin; k < d.k && k < begin + SB_CHUNK; ++k) {
       T x = 0, y = 0;
@@ -27,18 +26,9 @@ T element(const sb_dot_desc& d, const void* a, const void* b, int64_t a0, int64_
       read(b, d.dtype, b0 + k * d.b[1], &y);
       p = fused(x, y, p);
     }
-    int l = 0;
-    for (; chunk >> l & 1; ++l) p = level[l] + p;
-    level[l] = p;
+    tree.add(p);
   }
-  T result = 0;
-  bool any = false;
-  for (int l = 0; l < 64; ++l) {
-    if (!(chunk >> l & 1)) continue;
-    result = any ? level[l] + result : level[l];
-    any = true;
-  }
-  return result + 0;
+  return tree.result();
 }
 
 template <class T>

@@ -75,6 +75,33 @@ inline void write(void* p, int64_t, int64_t i, double x) {
   static_cast<double*>(p)[i] = x;
 }
 
+// JOIN-1 as it is written: slots of a binary counter, and at the end the waiting ones from the lowest up;
+// then DOT-5.
+template <class T>
+class Tree {
+ public:
+  void add(T value) {
+    int l = 0;
+    for (; count_ >> l & 1; ++l) value = slot_[l] + value;
+    slot_[l] = value;
+    ++count_;
+  }
+  T result() const {
+    T r = 0;
+    bool any = false;
+    for (int l = 0; l < 64; ++l) {
+      if (!(count_ >> l & 1)) continue;
+      r = any ? slot_[l] + r : slot_[l];
+      any = true;
+    }
+    return r + 0;
+  }
+
+ private:
+  T slot_[64];
+  uint64_t count_ = 0;
+};
+
 }  // namespace
 }  // namespace sb
 #endif  // SB_REF_NUMBERS_H_

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from samebits import native, order
+from samebits.native._arrays import words
 from samebits.native._library import library
 
 DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
@@ -175,8 +176,6 @@ def test_it_is_not_pickled():
     "change", [{0: 3}, {1: 1}, {1: -1}, {2: -1}, {3: -5}, {4: -2}, {3: 1 << 40, 4: 1 << 40}, {2: 1 << 60, 3: 1 << 60}]
 )
 def test_hostile_descriptors_are_errors(change):
-    from samebits.native._arrays import words
-
     values = [11, 0, 1, 4, 5, 0, 5, 1]
     for place, value in change.items():
         values[place] = value
@@ -199,3 +198,14 @@ for _ in range(2):
 native.matmul(x, w)
 """
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+def test_errors_name_the_function_that_was_called():
+    handle = library().sb_pack(words(10, 0, 1, 1 << 20, 1, 0, 0, 0), np.ones(1, np.uint16).ctypes.data, None)
+    other = words(10, 10, 1, 1, 1, 1 << 46, 0, 0, 0, 0, 0, 0, 1, 1, 1)
+    one = np.ones(1, np.uint16).ctypes.data
+    assert library().sb_dot_packed(other, one, handle, one, None) == -1
+    assert library().sb_error().decode().startswith("sb_dot_packed: dtype 10")
+    assert library().sb_dot_packed(other, one, None, one, None) == -1
+    assert library().sb_error().decode().startswith("sb_dot_packed: the packed operand is NULL")
+    library().sb_packed_free(handle)

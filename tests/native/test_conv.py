@@ -2,9 +2,6 @@
 
 import hashlib
 import math
-import os
-import subprocess
-import sys
 from ctypes import POINTER, c_int32, c_int64, c_void_p
 from dataclasses import dataclass, field, replace
 
@@ -12,11 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-sys.path.insert(0, os.path.dirname(__file__))
-from test_dot import WORDS, assert_same_bits, at_the_edge, words
-
 from samebits import native
 from samebits.native._library import DTYPES, library
+from tests.native.test_dot import WORDS, assert_same_bits, at_the_edge, digest_elsewhere, words
 
 WORK = 200_000  # multiply-adds that the twin may spend on one example
 FIELDS = ("in_size", "kernel_size", "out_size", "stride", "pad", "in_dilation", "kernel_dilation")
@@ -300,14 +295,6 @@ def digest():
     return hashed.hexdigest()
 
 
-def digest_elsewhere(**environment):
-    code = "from tests.native import test_conv; print(test_conv.digest())"
-    env = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return run.stdout.strip()
-
-
 @pytest.fixture(scope="module")
 def digest_here():
     return digest()
@@ -315,12 +302,12 @@ def digest_here():
 
 @pytest.mark.parametrize("isa", native.isas())
 def test_instruction_sets_agree(isa, digest_here):
-    assert digest_elsewhere(SAMEBITS_ISA=isa, SAMEBITS_THREADS="3") == digest_here
+    assert digest_elsewhere("test_conv", SAMEBITS_ISA=isa, SAMEBITS_THREADS="3") == digest_here
 
 
 @pytest.mark.parametrize("threads", ["1", "2", "3", "7"])
 def test_threads_agree(threads, digest_here):
-    assert digest_elsewhere(SAMEBITS_THREADS=threads) == digest_here
+    assert digest_elsewhere("test_conv", SAMEBITS_THREADS=threads) == digest_here
 
 
 @pytest.mark.parametrize(

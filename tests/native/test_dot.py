@@ -252,9 +252,9 @@ def digest():
     return hashed.hexdigest()
 
 
-def digest_elsewhere(**environment):
-    code = f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_dot; print(test_dot.digest())"
-    env = {**os.environ, **environment}
+def digest_elsewhere(module="test_dot", **environment):
+    code = f"from tests.native import {module}; print({module}.digest())"
+    env = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     return run.stdout.strip()

@@ -2,14 +2,14 @@
 
     python -m bench.matmul [--quick] [--tables small,thin] [--threads 1,2] [--seconds S]     make bench-matmul
 
-Writes bench/results/matmul-TABLE.json, a picture beside it, and the tables in bench/matmul.md. About 25 minutes on two
+Writes bench/results/matmul-TABLE.json, a picture beside it, and the tables in bench/matmul.md. About 12 minutes on two
 cores. --quick takes a part of every table in two; a part, of whatever kind, is printed and written to build/bench only.
 """
 
 from bench.matmul import driver, page, picture
 from bench.matmul.tables import TABLES
 
-BENCH = driver.Bench("matmul", TABLES, "matmul-", page.body, picture.draw, seconds=1.0)
+BENCH = driver.Bench("matmul", TABLES, "matmul-", page.body, picture.draw, seconds=0.5)
 
 if __name__ == "__main__":
     driver.main(BENCH, __doc__)

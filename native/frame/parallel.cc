@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -21,6 +22,16 @@
 
 namespace sb {
 namespace {
+
+inline void pause() {
+#ifdef __x86_64__
+  __builtin_ia32_pause();
+#endif
+}
+
+// How long a worker looks for the next job before it sleeps. Waking one costs the caller 5 to 10 us, which a
+// product of 256 x 256 does not have; programs of many small calls follow each other within this time.
+constexpr std::chrono::microseconds kLook(50);
 
 // One parallel call. Helpers hold it by shared_ptr: one that the host starts after the call
 // has returned finds no index left and touches nothing else.
@@ -48,9 +59,7 @@ struct Job {
     // A helper that has begun is at most one task away from its end: look a little before sleeping.
     for (int spin = 0; spin < 2000; ++spin) {
       if (done.load(std::memory_order_acquire) == count) return;
-#ifdef __x86_64__
-      __builtin_ia32_pause();
-#endif
+      pause();
     }
     std::unique_lock<std::mutex> lock(mutex);
     all_done.wait(lock, [this] { return done.load(std::memory_order_acquire) == count; });
@@ -76,6 +85,7 @@ class Pool {
     if (pid_ != getpid()) {  // after a fork the threads are gone, and what they held with them
       new (&wake_) std::condition_variable;
       queue_.clear();
+      queued_.store(0, std::memory_order_relaxed);
       started_ = 0;
       pid_ = getpid();
     }
@@ -89,6 +99,7 @@ class Pool {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       queue_.push_back(arg);
+      queued_.fetch_add(1, std::memory_order_relaxed);
     }
     wake_.notify_one();
   }
@@ -97,19 +108,32 @@ class Pool {
  private:
   void loop() {
     for (;;) {
+      look();
       void* arg;
       {
         std::unique_lock<std::mutex> lock(mutex_);
         wake_.wait(lock, [this] { return !queue_.empty(); });
         arg = queue_.front();
         queue_.pop_front();
+        queued_.fetch_sub(1, std::memory_order_relaxed);
       }
       help(arg);
     }
   }
+  // Returns once something is queued, or after kLook. The lock that follows decides who gets it.
+  void look() const {
+    const auto until = std::chrono::steady_clock::now() + kLook;
+    do {
+      for (int i = 0; i < 32; ++i) {
+        if (queued_.load(std::memory_order_relaxed)) return;
+        pause();
+      }
+    } while (std::chrono::steady_clock::now() < until);
+  }
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<void*> queue_;
+  std::atomic<int> queued_{0};  // queue_.size(), to be read without the lock
   int started_ = 0;
   pid_t pid_ = getpid();
 };

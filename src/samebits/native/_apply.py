@@ -45,7 +45,7 @@ def apply(name: str, *operands: ArrayLike, dtype: DTypeLike | None = None, expon
         return arrays[0].copy()  # CVT-2: the bits as they are
     _require(name, own, target)
     if name in _BIT_OPS and own in NARROW:  # widening would lose a NaN's payload; any implementation will do (EXACT-1)
-        return getattr(_bits, name)(*arrays)
+        return getattr(_bits, name).__wrapped__(*arrays)  # and needs no IEEE mode
     return _map(arrays, _instructions(name, own, target, exponent, arity), _result(name, own, target))
 
 

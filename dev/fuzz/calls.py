@@ -134,8 +134,9 @@ def draw_elementwise(rng: Generator) -> Trial:
         options = {"exponent": int(rng.integers(-9, 10))} if name == "integer_pow" else {}
         reference = getattr(order, ORDER_NAMES.get(name, name))
         try:
+            native.apply(name, *(np.zeros((), x.dtype) for x in parts), **options)
             return Call(name, parts, options, partial(native.apply, name), reference).trial()
-        except TypeError:  # the operation has no such dtype
+        except TypeError:  # one of the two has no such dtype
             continue
 
 

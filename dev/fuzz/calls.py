@@ -131,7 +131,7 @@ def draw_elementwise(rng: Generator) -> Trial:
         parts = [array(rng, dtype, shape if i == 0 else broadcast(rng, shape)) for i in range(arity)]
         if name == "select":
             parts[0] = array(rng, "bool", shape)
-        options = {"exponent": int(rng.integers(-9, 10))} if name == "integer_pow" else {}
+        options: dict[str, Any] = {"exponent": int(rng.integers(-9, 10))} if name == "integer_pow" else {}
         reference = getattr(order, ORDER_NAMES.get(name, name))
         try:
             native.apply(name, *(np.zeros((), x.dtype) for x in parts), **options)

@@ -28,12 +28,12 @@ def operands(n: int, dtype: type, reach: int) -> np.ndarray:
     part = dtype(0).real.dtype
     size = np.exp2(RNG.uniform(-reach, reach, n))
     z = size * np.exp(2j * np.pi * RNG.random(n))
-    z = np.where(RNG.random(n) < 0.3, z.real * np.exp2(RNG.uniform(-20, 0, n)) + 1j * z.imag, z)
+    z = np.where(RNG.random(n) < 0.3, np.real(z) * np.exp2(RNG.uniform(-20, 0, n)) + 1j * np.imag(z), z)
     circle = np.exp(2j * np.pi * RNG.random(n)) * (1 + np.exp2(RNG.uniform(-20, -2, n)))
     one = 1 + circle * np.exp2(RNG.uniform(-20, -1, n))
     kind = RNG.random(n)
     z = np.where(kind < 0.15, circle, np.where(kind < 0.3, one, z))
-    return z.real.astype(part) + 1j * z.imag.astype(part)
+    return order.complex(np.real(z).astype(part), np.imag(z).astype(part))
 
 
 def errors(name: str, *z: np.ndarray) -> np.ndarray:

@@ -74,7 +74,7 @@ def _planned(
         own = same_dtype(name, *dtypes[1:])
     else:
         own = same_dtype(name, *dtypes)
-    if target == own:
+    if target is not None and target == own:  # float64 equals None, says NumPy
         return None
     try:
         shape = np.broadcast_shapes(*(s for _, s, _ in layouts))
@@ -118,10 +118,8 @@ def _checked(name: str, target: np.dtype | None, given: tuple[int | None, ...], 
         if (value is None) == (name == owner):
             raise ValueError(f"{owner} needs {keyword}=" if name == owner else f"{name} takes no {keyword}=")
     if name == "reduce_precision":
-        assert bits[0] is not None, "checked above"
-        assert bits[1] is not None, "checked above"
-        wanted = format_bits(*bits)
-        return 256 * min(wanted[0], 255) + min(wanted[1], 255)  # more bits than the dtype has change nothing
+        exponents, mantissas = format_bits(bits[0], bits[1])
+        return 256 * min(exponents, 255) + min(mantissas, 255)  # more bits than a dtype has change nothing
     return 0 if exponent is None else integer("exponent", exponent)
 
 

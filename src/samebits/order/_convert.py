@@ -37,7 +37,7 @@ def _complex(x: NDArray, dtype: np.dtype) -> NDArray:
     if x.dtype == dtype:
         return x.copy()
     if not is_complex(dtype):
-        return convert(x.real, dtype)
+        return convert(np.real(x), dtype)
     parts = [convert(part, part_dtype(dtype)) for part in parts_of(x)]
     return joined(parts if len(parts) == 2 else [*parts, np.zeros_like(parts[0])])
 

@@ -14,7 +14,7 @@ from samebits.order._dtypes import FLOAT32, FLOAT64, as_array, canonical, is_flo
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
 from samebits.order._integers import quotient, remainder
-from samebits.order._parts import elementwise
+from samebits.order._parts import elementwise, evaluate
 
 
 def _operands(name: str, *operands: ArrayLike, integers: bool = False, booleans: bool = False) -> list[NDArray]:
@@ -264,13 +264,14 @@ def is_finite(x: ArrayLike) -> NDArray:
 # ---- ELT-9 ----
 
 
-@elementwise
 @reference
 def integer_pow(x: ArrayLike, exponent: int) -> NDArray:
     """x ** exponent by repeated squaring from the low bit, then a reciprocal where it is negative (ELT-9).
 
     Raises ValueError for a negative exponent of integers.
     """
+    if np.iscomplexobj(x):
+        return evaluate("integer_pow", x, exponent=exponent)
     if exponent < 0 and np.asarray(x).dtype.kind in "iu":
         raise ValueError(f"integer_pow of integers takes an exponent of 0 or more, got {exponent}")
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import ParamSpec
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.order._complex import FORMULAS, Real, compose, is_complex, part_dtype, whole_dtype
 from samebits.order._dtypes import FLOAT32, FLOAT64, as_array, is_float, same_dtype
 
-P = ParamSpec("P")
+Function = TypeVar("Function", bound=Callable[..., NDArray])
 _Binary = Callable[[NDArray, NDArray], NDArray]
 _NAMES = {"max": "maximum", "min": "minimum", "and": "bitwise_and", "or": "bitwise_or", "not": "bitwise_not"}
 
@@ -51,7 +51,7 @@ def evaluate(name: str, *operands: ArrayLike, exponent: int | None = None) -> ND
 
 def parts_of(x: NDArray) -> list[NDArray]:
     """The real and the imaginary part, or x alone where it is real; views."""
-    return [x.real, x.imag] if is_complex(x.dtype) else [x]
+    return [np.real(x), np.imag(x)] if is_complex(x.dtype) else [x]
 
 
 def joined(parts: list[NDArray]) -> NDArray:
@@ -63,56 +63,56 @@ def joined(parts: list[NDArray]) -> NDArray:
     return out
 
 
-def by_parts(function: Callable[P, NDArray]) -> Callable[P, NDArray]:
+def by_parts(function: Function) -> Function:
     """A function of floats that on complex operands is done for each part by itself (CPX-11)."""
 
     @wraps(function)
-    def apart(*args: P.args, **kwargs: P.kwargs) -> NDArray:
-        arrays = [as_array(x) for x in args]  # type: ignore[arg-type]
+    def apart(*args: Any, **kwargs: Any) -> NDArray:
+        arrays = [as_array(x) for x in args]
         numbers = [x for x in arrays if is_complex(x.dtype) or is_float(x.dtype)]
         if not any(is_complex(x.dtype) for x in numbers):
             return function(*args, **kwargs)
         same_dtype(function.__name__, *numbers)
         both = [parts_of(x) if is_complex(x.dtype) else [given] * 2 for x, given in zip(arrays, args, strict=True)]
-        return joined([function(*half, **kwargs) for half in zip(*both, strict=True)])  # type: ignore[arg-type]
+        return joined([function(*half, **kwargs) for half in zip(*both, strict=True)])
 
-    return apart
+    return cast(Function, apart)
 
 
-def dot_by_parts(sub: _Binary, add: _Binary) -> Callable[[Callable[P, NDArray]], Callable[P, NDArray]]:
+def dot_by_parts(sub: _Binary, add: _Binary) -> Callable[[Function], Function]:
     """Makes a product function(a, b, ...) on complex operands four real ones, a `sub` and an `add` (CPX-12)."""
 
-    def decorate(function: Callable[P, NDArray]) -> Callable[P, NDArray]:
+    def decorate(function: Function) -> Function:
         @wraps(function)
-        def apart(*args: P.args, **kwargs: P.kwargs) -> NDArray:
+        def apart(*args: Any, **kwargs: Any) -> NDArray:
             a, b, *rest = args
             if not (np.iscomplexobj(a) or np.iscomplexobj(b)):
                 return function(*args, **kwargs)
-            a, b = (complex_array(x, function.__name__) for x in (a, b))  # type: ignore[arg-type]
+            a, b = (complex_array(x, function.__name__) for x in (a, b))
             dtype = same_dtype(function.__name__, a, b)
             wish = kwargs.pop("out_dtype", None)
             if wish is not None and wish != dtype:
                 raise TypeError(f"a product of {dtype} is {dtype}, not {wish}; convert it after")
             (ar, ai), (br, bi) = parts_of(a), parts_of(b)
             pairs = (ar, br), (ai, bi), (ar, bi), (ai, br)
-            rr, ii, ri, ir = (function(*pair, *rest, **kwargs) for pair in pairs)  # type: ignore[arg-type]
+            rr, ii, ri, ir = (function(*pair, *rest, **kwargs) for pair in pairs)
             return joined([sub(rr, ii), add(ri, ir)])
 
-        return apart
+        return cast(Function, apart)
 
     return decorate
 
 
-def elementwise(function: Callable[P, NDArray]) -> Callable[P, NDArray]:
+def elementwise(function: Function) -> Function:
     """A function of the reference that on complex operands is the formula of its name (CPX-1)."""
 
     @wraps(function)
-    def either(*args: P.args, **kwargs: P.kwargs) -> NDArray:
+    def either(*args: Any, **kwargs: Any) -> NDArray:
         if any(np.iscomplexobj(x) for x in args):
-            return evaluate(function.__name__, *args, **kwargs)  # type: ignore[arg-type]
+            return evaluate(function.__name__, *args, **kwargs)
         return function(*args, **kwargs)
 
-    return either
+    return cast(Function, either)
 
 
 # ---- CPX-2: between complex numbers and their parts ----

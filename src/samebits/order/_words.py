@@ -44,7 +44,7 @@ def le_to(a: ArrayLike, b: ArrayLike) -> NDArray:
     return np.asarray(a <= b)
 
 
-def format_bits(exponent_bits: int, mantissa_bits: int) -> tuple[int, int]:
+def format_bits(exponent_bits: int | None, mantissa_bits: int | None) -> tuple[int, int]:
     """The two as integers; ValueError for a format without exponent or with a negative number of mantissa bits."""
     exponent_bits, mantissa_bits = integer("exponent_bits", exponent_bits), integer("mantissa_bits", mantissa_bits)
     if exponent_bits < 1 or mantissa_bits < 0:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <new>
 #include <vector>
 
@@ -214,16 +215,57 @@ int run_map(const MapPlan& plan, const void* const* in, void* const* out, const 
 
 }  // namespace sb
 
-extern "C" int32_t sb_map(const int64_t* words, int64_t count, const void* const* in, void* const* out,
-                          const sb_executor* executor) {
+struct sb_map_plan {
+  sb::MapPlan plan;
+};
+
+namespace sb {
+namespace {
+
+int plan_words(const int64_t* words, int64_t count, MapPlan* plan) {
+  MapSpec spec;
+  std::vector<Footprint> footprints;
+  return parse_map(words, count, &spec, &footprints) || plan_map(spec, plan) ? -1 : 0;
+}
+
+int no_memory(int64_t count) {
+  return fail("sb_map: no memory to plan a map of %lld words; free some", static_cast<long long>(count));
+}
+
+}  // namespace
+}  // namespace sb
+
+extern "C" {
+
+int32_t sb_map(const int64_t* words, int64_t count, const void* const* in, void* const* out,
+               const sb_executor* executor) {
   try {
-    sb::MapSpec spec;
     sb::MapPlan plan;
-    std::vector<sb::Footprint> footprints;
-    if (sb::parse_map(words, count, &spec, &footprints) || sb::plan_map(spec, &plan)) return -1;
-    return sb::run_map(plan, in, out, executor);
+    return sb::plan_words(words, count, &plan) ? -1 : sb::run_map(plan, in, out, executor);
   } catch (const std::bad_alloc&) {
-    return sb::fail("sb_map: no memory to plan a map of %lld words; free some",
-                    static_cast<long long>(count));
+    return sb::no_memory(count);
   }
+}
+
+sb_map_plan* sb_map_new(const int64_t* words, int64_t count) {
+  try {
+    auto made = std::make_unique<sb_map_plan>();
+    return sb::plan_words(words, count, &made->plan) ? nullptr : made.release();
+  } catch (const std::bad_alloc&) {
+    sb::no_memory(count);
+    return nullptr;
+  }
+}
+
+void sb_map_free(sb_map_plan* map) { delete map; }
+
+int32_t sb_map_run(const sb_map_plan* map, const void* const* in, void* const* out,
+                   const sb_executor* executor) {
+  if (!map) return sb::fail("sb_map_run: the map is NULL; make one with sb_map_new");
+  try {
+    return sb::run_map(map->plan, in, out, executor);
+  } catch (const std::bad_alloc&) {
+    return sb::fail("sb_map_run: no memory; free some");
+  }
+}
 }

@@ -21,7 +21,7 @@ constexpr int kMapLine = 64;  // bytes: the widest register of any instruction s
 // What an instruction has beside its operands.
 struct MapCall {
   int64_t step[3];  // 1: operands are arrays; 0: one repeated value
-  int64_t imm;      // INTEGER_POW: the exponent
+  int64_t imm;      // INTEGER_POW: the exponent; REDUCE_PRECISION: the bits
   bool room;        // y is a buffer of whole registers (a partial store is slow to load again)
   union {
     UnaryFn unary;  // of MathKernels
@@ -32,23 +32,12 @@ struct MapCall {
   };
 };
 
-// Dtypes of operands by index; -1: none.
-constexpr int map_type(int64_t dtype) {
-  return dtype == SB_F32    ? 0
-         : dtype == SB_F64  ? 1
-         : dtype == SB_I32  ? 2
-         : dtype == SB_I64  ? 3
-         : dtype == SB_BOOL ? 4
-                            : -1;
-}
-constexpr int kMapTypes = 5;
-
 // The same operations over a block and over one element (n is ignored). Canonical: a NaN result is the
 // canonical one; otherwise its bits are any NaN's, which only an instruction that looks at bits could tell.
 struct MapKernels {
   struct Table {
-    MapFn plain[kOpCount][kMapTypes];
-    MapFn canonical[kOpCount][kMapTypes];
+    MapFn plain[kOpCount][SB_DTYPE_COUNT];  // by the operands' dtype
+    MapFn canonical[kOpCount][SB_DTYPE_COUNT];
     MapFn select[4];                                // by log2 of the values' item size
     MapFn convert[SB_DTYPE_COUNT][SB_DTYPE_COUNT];  // [from][to]; canonical
   };

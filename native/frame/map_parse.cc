@@ -37,6 +37,9 @@ int64_t result_dtype(int op, int64_t dtype, int64_t imm) {
     case kOp_le:
     case kOp_gt:
     case kOp_ge:
+    case kOp_eq_to:
+    case kOp_lt_to:
+    case kOp_le_to:
     case kOp_is_finite:
       return SB_BOOL;
     default:
@@ -72,6 +75,16 @@ int check_instruction(const MapSpec& spec, int64_t index, const int64_t word[6])
   if (word[0] == kOp_convert && !is_dtype(word[5])) {
     return fail("sb_map: instruction %lld (convert) has imm %lld, which is no dtype", as_ll(index),
                 as_ll(word[5]));
+  }
+  if (word[0] == kOp_integer_pow && word[1] < SB_F16 && word[5] < 0) {
+    return fail("sb_map: instruction %lld (integer_pow) has exponent %lld; an integer's is 0 or more",
+                as_ll(index), as_ll(word[5]));
+  }
+  if (word[0] == kOp_reduce_precision && (word[5] < 256 || word[5] >= 1 << 16)) {
+    return fail(
+        "sb_map: instruction %lld (reduce_precision) has imm %lld; give 256 * exponent bits + mantissa bits, "
+        "of which 1 to 255 and 0 to 255",
+        as_ll(index), as_ll(word[5]));
   }
   if (word[0] == kOp_const && word[1] == SB_BOOL && (word[5] < 0 || word[5] > 1)) {
     return fail("sb_map: instruction %lld is a bool constant %lld; give 0 or 1", as_ll(index),

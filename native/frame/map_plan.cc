@@ -44,11 +44,12 @@ bool is_function(int op) {
 // Operations that keep the bits of a NaN (clauses NUM-5, CVT-2), so that a NaN must be canonical before.
 bool looks_at_bits(const MapSpec::Instruction& i) {
   return i.op == kOp_neg || i.op == kOp_abs || i.op == kOp_copysign || i.op == kOp_select ||
+         i.op == kOp_eq_to || i.op == kOp_lt_to || i.op == kOp_le_to ||
          (i.op == kOp_convert && i.dtype == i.result);
 }
 
-int64_t cost_of(int op) {  // of an element, in units of 0.1 ns
-  if (op == kOp_rem) return 100;
+int64_t cost_of(int op) {         // of an element, in units of 0.1 ns
+  if (op == kOp_rem) return 100;  // so is a division of integers, within a factor of two; few do many
   if (op == kOp_pow) return 30;
   if (is_function(op)) return 10;
   return op == kOp_div || op == kOp_sqrt || op == kOp_convert || op == kOp_integer_pow || op == kOp_nextafter
@@ -457,9 +458,8 @@ class Planner {
       out->call.convert = {static_cast<int32_t>(in.dtype), static_cast<int32_t>(in.imm)};
       return 0;
     }
-    const int type = map_type(in.dtype);
     const bool canonical = values_[static_cast<size_t>(i)].bits_seen;
-    out->fn = (canonical ? table.canonical : table.plain)[in.op][type];
+    out->fn = (canonical ? table.canonical : table.plain)[in.op][in.dtype];
     bool there = out->fn != nullptr;
     if (in.op == kOp_pow) {
       out->call.binary = in.dtype == SB_F32 ? k.math->pow_f32 : k.math->pow_f64;
@@ -472,9 +472,7 @@ class Planner {
     return fail("sb_map: %s on %s is not available in this build", sb_op_name(in.op),
                 in.dtype == SB_F32   ? "float32"
                 : in.dtype == SB_F64 ? "float64"
-                : in.dtype == SB_I32 ? "int32"
-                : in.dtype == SB_I64 ? "int64"
-                                     : "bool");
+                                     : "this dtype");
   }
 
   const MapSpec& spec_;

@@ -6,14 +6,13 @@
 namespace sb {
 namespace {
 
-enum Types : int { F = 1, I = 2, B = 4, H = 8, N = 16 };
+enum Types : int { F = 1, I = 2, B = 4, H = 8 };
 
 constexpr int types_of(int64_t dtype) {
   return dtype == SB_F32 || dtype == SB_F64     ? F
-         : dtype == SB_I32 || dtype == SB_I64   ? I
          : dtype == SB_BOOL                     ? B
          : dtype == SB_F16 || dtype == SB_BF16  ? H
-         : dtype >= 0 && dtype < SB_DTYPE_COUNT ? N
+         : dtype >= 0 && dtype < SB_DTYPE_COUNT ? I
                                                 : 0;
 }
 

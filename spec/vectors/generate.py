@@ -290,6 +290,81 @@ def functions() -> Iterator[Case]:
             yield Case(f"pow_{dtype.name}", "FUN-1" if dtype != F64 else "FUN-2", "pow", inputs)
 
 
+INTEGERS = [np.dtype(f"{u}int{n}") for n in (8, 16, 32, 64) for u in ("", "u")]
+
+
+def integers() -> Iterator[Case]:
+    """ELT-10 to ELT-14: integers of every width, and what reads a float's word."""
+    one = "neg abs sign square bitwise_not population_count clz"
+    two = ("add sub mul mulhi div rem maximum minimum eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor shift_left "
+           "shift_right_logical shift_right_arithmetic eq_to lt_to le_to")  # fmt: skip
+    clauses = {"div": 12, "rem": 12, "population_count": 13, "clz": 13}
+    clauses |= {f"shift_{way}": 13 for way in ("left", "right_logical", "right_arithmetic")}
+    clauses |= dict.fromkeys(("eq_to", "lt_to", "le_to"), 11)
+    for dtype in INTEGERS:
+        info = np.iinfo(dtype)
+        edges = [0, 1, 2, 7, info.bits - 1, info.bits, info.max, info.max // 3, info.min, info.min + 1]
+        x = np.array(edges + [-1, -2, -9] * (info.min < 0), dtype)
+        a, b = (v.ravel() for v in np.meshgrid(x, x))
+        for name in one.split():
+            yield Case(f"{name}_{dtype.name}", f"ELT-{clauses.get(name, 10)}", name, [x])
+        for name in two.split():
+            yield Case(f"{name}_{dtype.name}", f"ELT-{clauses.get(name, 10)}", name, [a, b])
+        for p in (0, 1, 5):
+            yield Case(f"integer_pow_{dtype.name}_{p}", "ELT-10", "integer_pow", [x], {"exponent": p})
+    for dtype in FLOATS:
+        a, b = pairs(dtype)
+        for name in ("eq_to", "lt_to", "le_to"):
+            yield Case(f"{name}_{dtype.name}", "ELT-11", name, [a, b])
+        x = np.concatenate([specials(dtype), numbers(14, 30, dtype, 12)])
+        for e, m in ((5, 10), (8, 7), (4, 3), (1, 1), (11, 0), (3, 60)):
+            yield Case(f"reduce_precision_{dtype.name}_{e}_{m}", "ELT-14", "reduce_precision", [x],
+                       {"exponent_bits": e, "mantissa_bits": m})  # fmt: skip
+
+
+def complexes() -> Iterator[Case]:
+    one = {3: "square", 5: "abs", 4: "sign", 2: "neg conj real imag is_finite", 6: "sqrt rsqrt",
+           7: "exp exp2 expm1 logistic", 8: "log log1p", 9: "sinh cosh tanh sin cos tan",
+           10: "asin acos atan asinh acosh atanh"}  # fmt: skip
+    two = {2: "eq ne", 3: "add sub mul", 4: "div", 8: "pow"}
+    for part, dtype in ((F32, np.dtype(np.complex64)), (F64, np.dtype(np.complex128))):
+        x, y = pairs(part)
+        x, y = (np.append(v[::3], numbers(i, 20, part)) for i, v in ((30, x), (31, y)))
+        z, few = order.complex(x, y), order.complex(x[::8], y[::8])
+        a, b = (np.append(v.ravel(), z[-20:][::s]) for v, s in zip(np.meshgrid(few, few), (1, -1), strict=True))
+        for clause, names in one.items():
+            yield from _those_there(f"_{dtype.name}", f"CPX-{clause}", names, [z])
+        for clause, names in two.items():
+            yield from _those_there(f"_{dtype.name}", f"CPX-{clause}", names, [a, b])
+        for p in (-2, -1, 0, 1, 3, 6):
+            yield Case(f"integer_pow_{dtype.name}_{p}", "CPX-3", "integer_pow", [z], {"exponent": p})
+        yield Case(f"complex_{dtype.name}", "CPX-2", "complex", [x, y])
+        for target in ("complex64", "complex128", "float32", "float64", "int8", "uint64", "bfloat16", "bool"):
+            if target != dtype.name:
+                yield Case(f"{dtype.name}_to_{target}", "CVT-8", "convert", [z], {"dtype": target})
+        for source in (part, BF16, INTEGERS[2]):
+            yield Case(f"{source.name}_to_{dtype.name}", "CVT-8", "convert", [x[-20:].astype(source)],
+                       {"dtype": dtype.name})  # fmt: skip
+        for n in (1, 300):
+            w = order.complex(numbers(n, n, part), numbers(n + 1, n, part))
+            for name in ("sum", "mean", "cumsum", "accumulate"):
+                yield Case(f"{name}_{dtype.name}_n{n}", "CPX-11", name, [w])
+            yield Case(f"matmul_{dtype.name}_k{n}", "CPX-12", "matmul", [w[None], np.stack([w[::-1], w], axis=1)])
+        yield Case(f"scatter_add_{dtype.name}", "CPX-11", "scatter_add",
+                   [z[-5:], np.array([3, 0, 3, -1, 7, 3], np.int32), z[-11:-5]])  # fmt: skip
+
+
+def _those_there(suffix: str, clause: str, names: str, inputs: list[NDArray]) -> Iterator[Case]:
+    """Cases of the names that the reference has with all that they are made of."""
+    for name in names.split():
+        case = Case(name + suffix, clause, name, inputs)
+        try:
+            case.compute()
+        except (AttributeError, NotImplementedError):
+            continue
+        yield case
+
+
 FAMILIES = {
     "dot": ("dot products (DOT)", dots),
     "conv": ("convolutions (CONV)", convolutions),
@@ -301,6 +376,8 @@ FAMILIES = {
     "elementwise": ("elementwise arithmetic (ELT)", elementwise),
     "convert": ("conversions (CVT)", conversions),
     "functions": ("functions (FUN)", functions),
+    "integers": ("integers, total order, reduced precision (ELT-10 to ELT-14)", integers),
+    "complex": ("complex numbers (CPX)", complexes),
 }
 
 

@@ -45,6 +45,10 @@ OPERATIONS: dict[str, Operation] = {
             "floor ceil round_even round_away": "ELT-7",
             "eq ne lt le gt ge is_finite": "ELT-8",
             "integer_pow": "ELT-9",
+            "square": "ELT-1",
+            "eq_to lt_to le_to": "ELT-11",
+            "reduce_precision": "ELT-14",
+            "complex real imag conj": "CPX-2",
             "exp exp2 expm1 log log1p tanh logistic sin cos erf pow rsqrt": "FUN-1",
         }
     ),

@@ -197,10 +197,16 @@ SB_API int32_t sb_copy(const sb_copy_desc*, const void* in, void* out, const sb_
 //   n_out,   n_out   x { value, stride[rank] }       (dtype: the value's)
 // op: a number of ops.def (sb_op_find); dtype: of the operands (of the result for CONST);
 // unused operands are -1; imm: CONST: the value's bits, CONVERT: the result's dtype,
-// INTEGER_POW: the exponent. Outputs of one map never overlap its inputs unless they
-// are the same view.
+// INTEGER_POW: the exponent (of an integer 0 or more), REDUCE_PRECISION: 256 * exponent bits +
+// mantissa bits. Outputs of one map never overlap its inputs unless they are the same view.
 SB_API int32_t sb_map(const int64_t* words, int64_t count, const void* const* in, void* const* out,
                       const sb_executor*);
+// The same in two steps, for a map that runs often: made (checked and planned) once, run any number of
+// times, by any number of threads at once, and freed (NULL too) after the last of them is done.
+typedef struct sb_map_plan sb_map_plan;
+SB_API sb_map_plan* sb_map_new(const int64_t* words, int64_t count);  // NULL: sb_error()
+SB_API void sb_map_free(sb_map_plan*);
+SB_API int32_t sb_map_run(const sb_map_plan*, const void* const* in, void* const* out, const sb_executor*);
 // Number, name and operand count of an elementwise operation; -1 / NULL where there is none.
 SB_API int32_t sb_op_find(const char* name);
 SB_API const char* sb_op_name(int32_t op);

@@ -1,6 +1,6 @@
 // What each elementwise operation means, once, for a number and for a vector of numbers.
 //
-// V is float, double, int32_t, int64_t, uint8_t (bool) or a vector of these. A comparison of
+// V is float, double, an integer (uint8_t: bool too) or a vector of these. A comparison of
 // numbers is a bool and one of vectors a mask of integers; `mask ? a : b` takes either. Each
 // floating-point operation here rounds once, and none is fused with another (clause ELT-1).
 #ifndef SB_KERNELS_INNER_MAP_OPS_H_
@@ -12,61 +12,32 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-using u8v = uint8_t __attribute__((vector_size(SB_VBYTES)));
-
 // Of a number or vector: its number, the unsigned integers of its width, whether it is floating.
 template <class V>
 struct traits;
-template <>
-struct traits<float> {
-  using elem = float;
-  using bits = uint32_t;
-};
-template <>
-struct traits<double> {
-  using elem = double;
-  using bits = uint64_t;
-};
-template <>
-struct traits<int32_t> {
-  using elem = int32_t;
-  using bits = uint32_t;
-};
-template <>
-struct traits<int64_t> {
-  using elem = int64_t;
-  using bits = uint64_t;
-};
-template <>
-struct traits<uint8_t> {
-  using elem = uint8_t;
-  using bits = uint8_t;
-};
-template <>
-struct traits<f32v> {
-  using elem = float;
-  using bits = u32v;
-};
-template <>
-struct traits<f64v> {
-  using elem = double;
-  using bits = u64v;
-};
-template <>
-struct traits<i32v> {
-  using elem = int32_t;
-  using bits = u32v;
-};
-template <>
-struct traits<i64v> {
-  using elem = int64_t;
-  using bits = u64v;
-};
-template <>
-struct traits<u8v> {
-  using elem = uint8_t;
-  using bits = u8v;
-};
+#define SB_TRAITS(element, words, vector)                         \
+  template <>                                                     \
+  struct traits<element> {                                        \
+    using elem = element;                                         \
+    using bits = words;                                           \
+  };                                                              \
+  using vector = element __attribute__((vector_size(SB_VBYTES))); \
+  template <>                                                     \
+  struct traits<vector> {                                         \
+    using elem = element;                                         \
+    using bits = words __attribute__((vector_size(SB_VBYTES)));   \
+  }
+SB_TRAITS(float, uint32_t, f32v);
+SB_TRAITS(double, uint64_t, f64v);
+SB_TRAITS(int8_t, uint8_t, i8v);
+SB_TRAITS(int16_t, uint16_t, i16v);
+SB_TRAITS(int32_t, uint32_t, i32v);
+SB_TRAITS(int64_t, uint64_t, i64v);
+SB_TRAITS(uint8_t, uint8_t, u8v);  // bool too
+SB_TRAITS(uint16_t, uint16_t, u16v);
+SB_TRAITS(uint32_t, uint32_t, u32v);
+SB_TRAITS(uint64_t, uint64_t, u64v);
+#undef SB_TRAITS
 template <class V>
 using elem_of = typename traits<V>::elem;
 template <class V>
@@ -159,8 +130,18 @@ SB_INLINE V magnitude(V x) {
   SB_END
 SB_ARITHMETIC(add, +)
 SB_ARITHMETIC(sub, -)
-SB_ARITHMETIC(mul, *)
 #undef SB_ARITHMETIC
+SB_BINARY(mul) {
+  if constexpr (floating<V>) {
+    return a * b;
+  } else if constexpr (sizeof(V) <
+                       4) {  // one element, whose words would be multiplied as int, which overflows
+    return from_bits<V>(static_cast<bits_of<V>>(1u * bits(a) * bits(b)));
+  } else {
+    return from_bits<V>(bits(a) * bits(b));
+  }
+}
+SB_END
 SB_BINARY(div) { return a / b; }
 SB_END
 
@@ -176,6 +157,8 @@ SB_END
 SB_UNARY(abs) {
   if constexpr (floating<V>) {
     return magnitude(x);
+  } else if constexpr (static_cast<elem_of<V>>(-1) > 0) {
+    return x;
   } else {
     return x < number<V>(0) ? from_bits<V>(-bits(x)) : x;
   }
@@ -187,6 +170,7 @@ SB_END
 // A zero and a NaN are their own sign.
 SB_UNARY(sign) {
   const V zero = number<V>(0), one = number<V>(1), minus = number<V>(-1);
+  if constexpr (static_cast<elem_of<V>>(-1) > 0) return x > zero ? one : zero;
   return x > zero ? one : (x < zero ? minus : x);
 }
 SB_END
@@ -265,13 +249,16 @@ template <class V>
 SB_INLINE V integer_pow(V x, int64_t p) {
   if (p == 0) return number<V>(1);
   uint64_t left = p < 0 ? 0 - static_cast<uint64_t>(p) : static_cast<uint64_t>(p);
-  for (; !(left & 1); left >>= 1) x = x * x;
+  for (; !(left & 1); left >>= 1) x = op_mul::of(x, x);
   V result = x;
   while (left >>= 1) {
-    x = x * x;
-    if (left & 1) result = result * x;
+    x = op_mul::of(x, x);
+    if (left & 1) result = op_mul::of(result, x);
   }
-  return p < 0 ? number<V>(1) / result : result;
+  if constexpr (floating<V>) {
+    if (p < 0) return number<V>(1) / result;
+  }
+  return result;
 }
 
 // Comparisons and is_finite: a mask (a bool).
@@ -299,13 +286,9 @@ SB_BINARY(or) { return from_bits<V>(bits(a) | bits(b)); }
 SB_END
 SB_BINARY(xor) { return from_bits<V>(bits(a) ^ bits(b)); }
 SB_END
-SB_UNARY(not) {
-  if constexpr (sizeof(elem_of<V>) == 1) {
-    return from_bits<V>(bits(x) ^ 1);  // a bool is 0 or 1
-  } else {
-    return from_bits<V>(~bits(x));
-  }
-}
+SB_UNARY(not) { return from_bits<V>(~bits(x)); }
+SB_END
+SB_UNARY(not_bool) { return x ^ number<V>(1); }
 SB_END
 
 #undef SB_UNARY

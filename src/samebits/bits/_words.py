@@ -30,9 +30,10 @@ def hex_words(x: ArrayLike) -> list[str]:
 def from_hex(text: Iterable[str], dtype: DTypeLike, shape: Sequence[int]) -> NDArray:
     """The array whose `hex_words` are given. Raises ValueError where their number or one of them does not fit."""
     dtype, given = np.dtype(dtype), list(text)
-    if any(len(word) != 2 * dtype.itemsize for word in given):
-        raise ValueError(f"a hex word of {dtype} has {2 * dtype.itemsize} digits, got {given[:3]} ...")
-    return np.array([int(word, 16) for word in given], f"u{dtype.itemsize}").view(dtype).reshape(tuple(shape))
+    width = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize
+    if any(len(word) != 2 * width for word in given):
+        raise ValueError(f"a hex word of {dtype} has {2 * width} digits, got {given[:3]} ...")
+    return np.array([int(word, 16) for word in given], f"u{width}").view(dtype).reshape(tuple(shape))
 
 
 def fingerprint(*arrays: ArrayLike) -> str:

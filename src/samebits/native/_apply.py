@@ -1,113 +1,178 @@
-"""Elementwise operations and functions as a map of one operation (clauses ELT-*, FUN-*, CVT-*)."""
+"""Elementwise operations and functions as maps (clauses ELT-*, FUN-*, CVT-*, CPX-*)."""
 
-import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from samebits.native._arrays import MAX_RANK, merge_jointly, number, strided, words
-from samebits.native._library import check, library, opcode
-from samebits.order import _elementwise as _bits
-from samebits.order._dtypes import NARROW, as_array, same_dtype
+from samebits.native._arrays import number
+from samebits.native._library import library, opcode
+from samebits.native._map import ON_WORDS, PREDICATES, Code, Layout, Planned, address, inputs_of
+from samebits.order._arguments import integer, named_dtype
+from samebits.order._complex import FORMULAS, Real, compose, is_complex, part_dtype, whole_dtype
+from samebits.order._dtypes import FLOAT32, FLOAT64, NARROW, as_array, same_dtype
+from samebits.order._words import format_bits
 
-_PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
-_BIT_OPS = ("neg", "abs", "copysign")
-_Instruction = tuple[str, np.dtype, tuple[int, ...], int]
+_COMPOSED = {"clamp": 3, "square": 1, "real": 1, "imag": 1, "conj": 1, "complex": 2}
+"""Operations that are no single instruction, and how many operands they take."""
+# Tuning: how many layouts are remembered, at some 2 KiB each (a plan and its key); a model's step has a few hundred.
+_REMEMBERED = 4096
 
 
-def apply(name: str, *operands: ArrayLike, dtype: DTypeLike | None = None, exponent: int | None = None) -> NDArray:
+def apply(
+    name: str, *operands: ArrayLike, dtype: DTypeLike | None = None, exponent: int | None = None,
+    exponent_bits: int | None = None, mantissa_bits: int | None = None,
+) -> NDArray:  # fmt: skip
     """An operation of native/include/samebits/ops.def, by name, on operands that broadcast; nothing is copied.
 
     Operands are of one dtype (select: a boolean, then two of one dtype). Dtypes are those of the function of the same
-    name in ``samebits.order`` (max and min are maximum and minimum there); float16 and bfloat16 are computed in float32
-    and rounded once. dtype: of the result, for "convert". exponent: for "integer_pow". "clamp" takes low, x, high.
+    name in ``samebits.order`` (max and min are maximum and minimum there; and, or, xor, not are bitwise_and ...);
+    float16 and bfloat16 are computed in float32 and rounded once; complex64 and complex128 by parts. dtype: of the
+    result, for "convert". exponent: for "integer_pow". exponent_bits, mantissa_bits: for "reduce_precision". "clamp"
+    takes low, x, high; "square", "real", "imag", "conj" and "complex" are there too.
+
+    What depends on names, dtypes, shapes and strides alone is done once and remembered.
 
     Raises ValueError for a name without an operation, a wrong number of operands or shapes that do not broadcast;
     TypeError for dtypes that the operation does not have.
     """
     arrays = [as_array(x) for x in operands]
-    arity = 3 if name == "clamp" else library().sb_op_arity(opcode(name)) if name != "const" else -1
-    if name != "clamp" and (name == "const" or opcode(name) < 0):
-        raise ValueError(f"there is no elementwise operation {name!r}; there are {', '.join(names())}")
-    if len(arrays) != arity:
-        raise ValueError(f"{name} takes {arity} operands, got {len(arrays)}")
-    for keyword, value, owner in (("dtype", dtype, "convert"), ("exponent", exponent, "integer_pow")):
-        if (value is None) == (name == owner):
-            raise ValueError(f"{owner} needs {keyword}=" if name == owner else f"{name} takes no {keyword}=")
-    if name == "select":
-        if arrays[0].dtype.kind != "b":
-            raise TypeError(f"select takes a boolean condition, got {arrays[0].dtype}")
-        own = same_dtype(name, *arrays[1:])
-    else:
-        own = same_dtype(name, *arrays)
-    target = np.dtype(dtype) if dtype is not None else own
-    if name == "convert" and target == own:
+    target = None if dtype is None else named_dtype("dtype", dtype)
+    given = (exponent, exponent_bits, mantissa_bits)
+    run = _planned(name, target, given, tuple([(x.dtype, x.shape, x.strides) for x in arrays]))
+    if run is None:
         return arrays[0].copy()  # CVT-2: the bits as they are
-    _require(name, own, target)
-    if name in _BIT_OPS and own in NARROW:  # widening would lose a NaN's payload; any implementation will do (EXACT-1)
-        return getattr(_bits, name).__wrapped__(*arrays)  # and needs no IEEE mode
-    return _map(arrays, _instructions(name, own, target, exponent, arity), _result(name, own, target))
+    addresses = [address(x) for x in arrays]
+    if run.dense or any(at % x.itemsize for at, x in zip(addresses, arrays, strict=True)):
+        shape = run.shape
+        arrays = [np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(-1) for x in arrays]
+        run = _planned(name, target, given, tuple([(x.dtype, x.shape, x.strides) for x in arrays]))
+        assert run is not None, "the dtypes are the same"
+        return run([address(x) for x in arrays]).reshape(shape)
+    return run(addresses)
 
 
 def names() -> list[str]:
     """The operations that `apply` takes."""
     lib = library()
     every = [lib.sb_op_name(i).decode() for i in range(lib.sb_op_count())]
-    return sorted([*(n for n in every if n != "const"), "clamp"])
+    return sorted([*(n for n in every if n != "const"), *_COMPOSED])
 
 
-def _result(name: str, own: np.dtype, target: np.dtype) -> np.dtype:
-    return np.dtype(bool) if name in _PREDICATES else target
-
-
-def _require(name: str, own: np.dtype, target: np.dtype) -> None:
-    """TypeError where the operation has no rule for the dtype."""
-    number(target)
-    narrow = own in NARROW and name not in ("select", "convert", "nextafter")
-    worked = np.dtype(np.float32) if narrow else own
-    if not library().sb_op_takes(opcode("max" if name == "clamp" else name), number(worked)):
-        raise TypeError(f"{name} has no rule for {own}; convert the operands first (apply('convert', x, dtype=...))")
-
-
-def _instructions(name: str, own: np.dtype, target: np.dtype, exponent: int | None, arity: int) -> list[_Instruction]:
-    """(operation, dtype, operands, imm), in order; values count from the inputs on."""
-    if name == "convert":
-        return [(name, own, (0,), number(target))]
+@lru_cache(maxsize=_REMEMBERED)
+def _planned(
+    name: str, target: np.dtype | None, given: tuple[int | None, ...], layouts: tuple[Layout, ...]
+) -> Planned | None:
+    """The map of an operation on operands of these layouts; None for a conversion that keeps all bits."""
+    imm = _checked(name, target, given, len(layouts))
+    dtypes = [_Typed(d) for d, _, _ in layouts]
     if name == "select":
-        return [(name, own, (0, 1, 2), 0)]
-    code: list[_Instruction] = []
-    inputs = list(range(arity))
-    work = np.dtype(np.float32) if own in NARROW else own
-    if own in NARROW:  # NUM-7
-        code = [("convert", own, (i,), number(work)) for i in inputs]
-        inputs = [arity + i for i in inputs]
-    if name == "clamp":  # MAX-3
-        low, x, high = inputs
-        code.append(("max", work, (x, low), 0))
-        code.append(("min", work, (arity + len(code) - 1, high), 0))
+        if dtypes[0].dtype.kind != "b":
+            raise TypeError(f"select takes a boolean condition, got {dtypes[0].dtype}")
+        own = same_dtype(name, *dtypes[1:])
     else:
-        code.append((name, work, tuple(inputs), exponent or 0))
-    if own in NARROW and name not in _PREDICATES:
-        code.append(("convert", work, (arity + len(code) - 1,), number(own)))
-    return code
-
-
-def _map(arrays: list[NDArray], code: list[_Instruction], result: np.dtype) -> NDArray:
+        own = same_dtype(name, *dtypes)
+    if target is not None and target == own:  # float64 equals None, says NumPy
+        return None
     try:
-        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        shape = np.broadcast_shapes(*(s for _, s, _ in layouts))
     except ValueError:
-        raise ValueError(f"shapes {', '.join(str(x.shape) for x in arrays)} do not broadcast") from None
-    out = np.empty(shape, result)
-    inputs = [strided(np.broadcast_to(x, shape)) for x in arrays]
-    sizes, steps = merge_jointly(shape, *(s for _, s in inputs), strided(out)[1])
-    if len(sizes) > MAX_RANK:
-        return _map([np.ascontiguousarray(x).reshape(-1) for x, _ in inputs], code, result).reshape(shape)
-    rows = [[opcode(op), number(dtype), *(*at, -1, -1, -1)[:3], imm] for op, dtype, at, imm in code]
-    last = len(arrays) + len(rows) - 1
-    program = words(
-        len(sizes), sizes, len(arrays), *((number(x.dtype), *s) for x, s in zip(arrays, steps, strict=False)),
-        len(rows), *rows, 1, last, steps[-1],
-    )  # fmt: skip
-    sources = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x, _ in inputs))
-    check(library().sb_map(program, len(program), sources, (ctypes.c_void_p * 1)(out.ctypes.data), None))
-    return out
+        raise ValueError(f"shapes {', '.join(str(s) for _, s, _ in layouts)} do not broadcast") from None
+    inputs = inputs_of(layouts)
+    flat = [x for group in inputs for x in group]
+    for x in flat:
+        number(x.dtype)  # TypeError for what the library does not have
+    code = Code([x.dtype for x in flat])
+    values = iter(range(len(flat)))
+    parts = [[next(values) for _ in group] for group in inputs]
+    if target is not None:
+        results = _convert(code, parts[0], target)
+    elif is_complex(own) or name in ("real", "imag", "conj", "complex"):
+        results = _complex(code, name, own, parts, given[0])
+    else:
+        results = [_real(code, name, own, [p[0] for p in parts], imm)]
+    result = code.dtypes[results[0]]
+    return Planned(code, flat, layouts, shape, results, result if len(results) == 1 else whole_dtype(result))
+
+
+@dataclass(frozen=True)
+class _Typed:
+    dtype: np.dtype
+
+
+def _checked(name: str, target: np.dtype | None, given: tuple[int | None, ...], count: int) -> int:
+    """The operation's immediate operand; raises for names, counts and keywords that do not fit."""
+    if name == "const" or (opcode(name) < 0 and name not in _COMPOSED):
+        if name in FORMULAS:
+            raise ValueError(f"{name} is not in this build of the library; there are {', '.join(names())}")
+        raise ValueError(f"there is no elementwise operation {name!r}; there are {', '.join(names())}")
+    arity = _COMPOSED.get(name) or library().sb_op_arity(opcode(name))
+    if count != arity:
+        raise ValueError(f"{name} takes {arity} operands, got {count}")
+    exponent, *bits = given
+    for keyword, value, owner in (("dtype", target, "convert"), ("exponent", exponent, "integer_pow"),
+                                  ("exponent_bits", bits[0], "reduce_precision"),
+                                  ("mantissa_bits", bits[1], "reduce_precision")):  # fmt: skip
+        if (value is None) == (name == owner):
+            raise ValueError(f"{owner} needs {keyword}=" if name == owner else f"{name} takes no {keyword}=")
+    if name == "reduce_precision":
+        exponents, mantissas = format_bits(bits[0], bits[1])
+        return 256 * min(exponents, 255) + min(mantissas, 255)  # more bits than a dtype has change nothing
+    return 0 if exponent is None else integer("exponent", exponent)
+
+
+def _real(code: Code, name: str, own: np.dtype, values: list[int], imm: int) -> int:
+    if name == "integer_pow" and own.kind in "iu" and imm < 0:
+        raise ValueError(f"integer_pow of integers takes an exponent of 0 or more, got {imm}")
+    if name == "nextafter" and own in NARROW:
+        raise TypeError(f"nextafter has no rule for {own}: widening would change what is next (ELT-6)")
+    if own in NARROW and name not in ON_WORDS:  # NUM-7
+        values = [code.convert(v, np.dtype(np.float32)) for v in values]
+    if name == "clamp":  # MAX-3
+        low, x, high = values
+        out = code.op("min", code.op("max", x, low), high)
+    elif name == "square":
+        out = code.op("mul", values[0], values[0])
+    else:
+        out = code.op(name, *values, imm=imm)
+    return out if name in PREDICATES or name == "select" else code.convert(out, own)
+
+
+def _convert(code: Code, parts: list[int], target: np.dtype) -> list[int]:
+    """CVT-*, and CVT-8 where one of the two is complex."""
+    if not is_complex(target):
+        number(target)
+        return [code.convert(parts[0], target)]
+    part = part_dtype(target)
+    zero = [] if len(parts) == 2 else [code.constant(part.type(0))]
+    return [*(code.convert(p, part) for p in parts), *zero]
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The arithmetic of samebits.order._complex that writes instructions."""
+
+    code: Code
+    dtype: np.dtype
+
+    @property
+    def double(self) -> bool:
+        return self.dtype == np.float64
+
+    def apply(self, name: str, *operands: int) -> int:
+        return self.code.op(name, *operands)
+
+    def constant(self, value: float) -> int:
+        return self.code.constant(self.dtype.type(value))
+
+
+def _complex(code: Code, name: str, own: np.dtype, parts: list[list[int]], exponent: int | None) -> Sequence[int]:
+    """CPX-*."""
+    if name not in FORMULAS or not (own in (FLOAT32, FLOAT64) if name == "complex" else is_complex(own)):
+        raise TypeError(f"{name} has no rule for {own}; {'float32 and float64 have' if name == 'complex' else 'see'} "
+                        "clauses CPX-*")  # fmt: skip
+    arithmetic = _Written(code, own if name == "complex" else part_dtype(own))
+    operands = [tuple(Real(v, arithmetic) for v in p) for p in parts]
+    return [part.value for part in compose(name, operands, exponent)]

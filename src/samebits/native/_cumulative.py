@@ -8,6 +8,7 @@ from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
 from samebits.order._axes import reduced_axes
 from samebits.order._dtypes import floats
+from samebits.order._parts import by_parts
 
 
 def _cumulative(op: str, x: ArrayLike, axis: int, reverse: bool) -> NDArray:
@@ -27,8 +28,9 @@ def _cumulative(op: str, x: ArrayLike, axis: int, reverse: bool) -> NDArray:
     return out
 
 
+@by_parts
 def cumsum(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
-    """The cumulative sum (clauses CUM-1 to CUM-3). Floats; TypeError otherwise."""
+    """The cumulative sum (clauses CUM-1 to CUM-3). Floats, complex by parts (CPX-11); TypeError otherwise."""
     return _cumulative("sum", x, axis, reverse)
 
 

@@ -6,20 +6,32 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from samebits.native._apply import apply
 from samebits.native._arrays import merge_jointly, number, strided, words
 from samebits.native._library import check, library
 from samebits.native._pack import Packed
 from samebits.order._arguments import result_dtype
 from samebits.order._dtypes import floats, same_dtype
+from samebits.order._parts import dot_by_parts
 
 
+def _sub(x: NDArray, y: NDArray) -> NDArray:
+    return apply("sub", x, y)
+
+
+def _add(x: NDArray, y: NDArray) -> NDArray:
+    return apply("add", x, y)
+
+
+@dot_by_parts(_sub, _add)
 def matmul(a: ArrayLike, b: ArrayLike | Packed, out_dtype: DTypeLike | None = None) -> NDArray:
     """``a @ b`` with the shapes of ``numpy.matmul`` and the bits of ``samebits.order.matmul``.
 
     a: [..., m, k] or [k]; b: [..., k, n] or [k]; leading axes broadcast. Arrays of any strides are read where they lie
     (``b = w.T`` for weights kept as [n, k]). b may be packed (``pack``), which moves no bit; an a whose leading axes no
-    one stride walks is copied then. float16, bfloat16, float32 or float64, which is the result's dtype too;
-    out_dtype="float32" returns the accumulators of the two narrow ones. Raises TypeError for other dtypes, ValueError
+    one stride walks is copied then. float16, bfloat16, float32, float64, complex64 or complex128 (four real products,
+    CPX-12; not packed), which is the result's dtype too; out_dtype="float32" returns the accumulators of the two narrow
+    ones. Raises TypeError for other dtypes, ValueError
     for shapes that do not fit.
     """
     a = floats(a, "matmul")

@@ -15,6 +15,7 @@ import numpy as np
 from samebits._errors import NativeError
 from samebits.native._arrays import MAX_RANK, merge_jointly
 from samebits.native._library import DTYPES, opcode
+from samebits.native._map import ON_WORDS, PREDICATES
 from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis
 
 MAGIC = 0x53414D4542495431
@@ -22,8 +23,6 @@ _MAP, _DOT, _REDUCE, _CUMULATIVE, _SCATTER, _COPY = range(6)
 REDUCTIONS = {name: i for i, name in enumerate(("sum", "prod", "max", "min", "argmax", "argmin", "any", "all",
                                                 "accumulate"))}  # fmt: skip
 _NARROW = ("float16", "bfloat16")
-_BIT_OPS = ("select", "convert", "const")
-_PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
 
 
 def item_size(dtype: str) -> int:
@@ -108,10 +107,10 @@ class Program:
             v if v.shape == shape else v.broadcast(shape, range(len(shape) - len(v.shape), len(shape))) for v in views
         )
         dtype = views[-1].dtype
-        if dtype in _NARROW and op not in _BIT_OPS:
+        if dtype in _NARROW and op not in ON_WORDS:
             out = self.map(op, *(self.convert(v, "float32") for v in views), imm=imm)
             return out if out.dtype == "bool" else self.convert(out, dtype)
-        return self._map_over(op, dtype, "bool" if op in _PREDICATES else dtype, shape, views, imm)
+        return self._map_over(op, dtype, "bool" if op in PREDICATES else dtype, shape, views, imm)
 
     def convert(self, view: View, dtype: str) -> View:
         """The value in another dtype (clauses CVT-*)."""

@@ -15,6 +15,7 @@ from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
 from samebits.order._axes import Axis, reduced_axes
 from samebits.order._dtypes import NARROW, booleans, floats, is_float, ordered
+from samebits.order._parts import by_parts
 
 _TOP = np.int64(-(2**63))
 
@@ -30,13 +31,15 @@ def _reduce(op: str, x: NDArray, axis: Axis, keepdims: bool, out_dtype: np.dtype
     return out.reshape([1 if i in reduced else n for i, n in enumerate(x.shape)]) if keepdims else out
 
 
+@by_parts
 def sum(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """The sum over axes (clauses SUM-*). Floats."""
+    """The sum over axes (clauses SUM-*). Floats, complex numbers by parts (CPX-11)."""
     return _reduce("sum", floats(x, "sum"), axis, keepdims)
 
 
+@by_parts
 def mean(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """sum / n (clause SUM-7). Floats."""
+    """sum / n (clause SUM-7). Floats, complex numbers by parts (CPX-11)."""
     x = floats(x, "mean")
     wide = apply("convert", x, dtype=np.float32) if x.dtype in NARROW else x
     count = int(np.prod([x.shape[i] for i in reduced_axes(axis, x.ndim)], dtype=np.int64))
@@ -106,6 +109,7 @@ def all(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
     return _reduce("all", booleans(x, "all"), axis, keepdims)
 
 
+@by_parts
 def accumulate(x: ArrayLike, axis: int = 0) -> NDArray:
-    """The sum over rows as one binary counter (clauses ACC-*). Floats."""
+    """The sum over rows as one binary counter (clauses ACC-*). Floats, complex numbers by parts (CPX-11)."""
     return _reduce("accumulate", floats(x, "accumulate"), axis, keepdims=False)

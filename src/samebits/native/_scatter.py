@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.native._arrays import number, pointer, words
 from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
+from samebits.order._parts import by_parts
 from samebits.order._scatter import scatter_operands
 
 
@@ -25,6 +26,7 @@ def _scatter(op: str, name: str, operand: ArrayLike, index: ArrayLike, updates: 
     return out
 
 
+@by_parts
 def scatter_add(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
     """operand[index[i]] = operand[index[i]] + updates[i] in ascending i, on a copy (clauses SCT-*).
 

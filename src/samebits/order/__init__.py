@@ -33,6 +33,7 @@ from samebits.order._elementwise import (
     select as select,
     sign as sign,
     sqrt as sqrt,
+    square as square,
     sub as sub,
 )
 from samebits.order._extrema import (
@@ -59,11 +60,24 @@ from samebits.order._functions import (
     tanh as tanh,
 )
 from samebits.order._ieee import require_ieee_mode as require_ieee_mode
+from samebits.order._integers import (
+    bitwise_and as bitwise_and,
+    bitwise_not as bitwise_not,
+    bitwise_or as bitwise_or,
+    bitwise_xor as bitwise_xor,
+    clz as clz,
+    mulhi as mulhi,
+    population_count as population_count,
+    shift_left as shift_left,
+    shift_right_arithmetic as shift_right_arithmetic,
+    shift_right_logical as shift_right_logical,
+)
 from samebits.order._partials import (
     Partial as Partial,
     join_partials as join_partials,
     matmul_partials as matmul_partials,
 )
+from samebits.order._parts import complex as complex, conj as conj, imag as imag, real as real
 from samebits.order._scatter import (
     scatter_add as scatter_add,
     scatter_max as scatter_max,
@@ -71,3 +85,4 @@ from samebits.order._scatter import (
     scatter_mul as scatter_mul,
 )
 from samebits.order._sum import mean as mean, prod as prod, sum as sum
+from samebits.order._words import eq_to as eq_to, le_to as le_to, lt_to as lt_to, reduce_precision as reduce_precision

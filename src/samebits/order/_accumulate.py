@@ -7,8 +7,10 @@ from samebits.order._axes import flatten
 from samebits.order._chunks import join
 from samebits.order._dtypes import floats, narrow, widen
 from samebits.order._ieee import reference
+from samebits.order._parts import by_parts
 
 
+@by_parts
 @reference
 def accumulate(x: ArrayLike, axis: int = 0) -> NDArray:
     """The sum over rows as one binary counter (clause ACC-1); micro-batches of 2**j aligned rows give the same bits.

@@ -3,22 +3,26 @@
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from samebits.order._complex import is_complex, part_dtype
 from samebits.order._dtypes import FLOAT64, NARROW, as_array, canonical, is_float, widen
 from samebits.order._fma import add_to_odd
 from samebits.order._ieee import reference
+from samebits.order._parts import joined, parts_of
 
 
 @reference
 def convert(x: ArrayLike, dtype: DTypeLike) -> NDArray:
-    """x in another dtype: floats, integers, booleans of the contract. TypeError for others.
+    """x in another dtype: floats, complex numbers, integers, booleans of the contract. TypeError for others.
 
     The exact value rounded once to nearest even (CVT-1); to integers truncated and saturated (CVT-4); to booleans
-    x != 0 (CVT-7). To its own dtype the bits are kept (CVT-2).
+    x != 0 (CVT-7). To its own dtype the bits are kept (CVT-2). Complex numbers by parts (CVT-8).
     """
     x, dtype = as_array(x), np.dtype(dtype)
+    if is_complex(x.dtype) or is_complex(dtype):
+        return _complex(x, dtype)
     for d in (x.dtype, dtype):
         if not (is_float(d) or d.kind in "iub"):
-            raise TypeError(f"convert takes floats, integers and booleans, got {d}")
+            raise TypeError(f"convert takes floats, complex numbers, integers and booleans of NumPy, got {d}")
     if x.dtype == dtype:
         return x.copy()
     if dtype.kind == "b":
@@ -26,6 +30,16 @@ def convert(x: ArrayLike, dtype: DTypeLike) -> NDArray:
     if is_float(dtype):
         return canonical(_to_odd_float32(x).astype(dtype) if dtype in NARROW else widen(x).astype(dtype))
     return _to_integer(widen(x), dtype) if is_float(x.dtype) else x.astype(dtype)  # CVT-5
+
+
+def _complex(x: NDArray, dtype: np.dtype) -> NDArray:
+    """CVT-8."""
+    if x.dtype == dtype:
+        return x.copy()
+    if not is_complex(dtype):
+        return convert(np.real(x), dtype)
+    parts = [convert(part, part_dtype(dtype)) for part in parts_of(x)]
+    return joined(parts if len(parts) == 2 else [*parts, np.zeros_like(parts[0])])
 
 
 def _to_odd_float32(x: NDArray) -> NDArray:

@@ -9,6 +9,7 @@ from samebits.order._chunks import chunks
 from samebits.order._dtypes import canonical, floats, narrow, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
+from samebits.order._parts import by_parts
 
 _Combine = Callable[[NDArray, NDArray], NDArray]
 
@@ -39,9 +40,10 @@ def _running(x: NDArray, combine: _Combine) -> NDArray:
     return out
 
 
+@by_parts
 @reference
 def cumsum(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
-    """The cumulative sum along an axis (clauses CUM-1 to CUM-3). Any float dtype; TypeError otherwise."""
+    """The cumulative sum along an axis (clauses CUM-1 to CUM-3, CPX-11). Floats, complex; TypeError otherwise."""
     return _along(x, axis, reverse, "cumsum", lambda rows: _offsets(rows, np.add, 0))
 
 

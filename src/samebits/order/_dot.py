@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from samebits.order._arguments import result_dtype
 from samebits.order._chunks import chunks, join
 from samebits.order._dtypes import FLOAT64, canonical, floats, narrow, same_dtype, widen
+from samebits.order._elementwise import add, sub
 from samebits.order._fma import fma32, fma64
 from samebits.order._ieee import reference
+from samebits.order._parts import dot_by_parts
 
 
 def _dot(a: NDArray, b: NDArray) -> NDArray:
@@ -28,6 +30,7 @@ def _dot(a: NDArray, b: NDArray) -> NDArray:
     return canonical(join(chunk_values(), np.add, zero) + a.dtype.type(0))  # DOT-4, DOT-5
 
 
+@dot_by_parts(sub, add)
 @reference
 def matmul(a: ArrayLike, b: ArrayLike, out_dtype: DTypeLike | None = None) -> NDArray:
     """``a @ b`` with the shapes of ``numpy.matmul`` (clauses DOT-1 to DOT-5).
@@ -49,6 +52,7 @@ def matmul(a: ArrayLike, b: ArrayLike, out_dtype: DTypeLike | None = None) -> ND
     return np.squeeze(out, tuple(drop)) if drop else out
 
 
+@dot_by_parts(sub, add)
 @reference
 def dot_general(
     a: ArrayLike,

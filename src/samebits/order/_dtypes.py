@@ -51,7 +51,7 @@ def _way_to_floats(dtype: np.dtype) -> str:
     if dtype.kind in "iub":
         return "convert it first (samebits.order.convert)"
     if dtype.kind == "c":
-        return "the contract has no complex arithmetic: compute with x.real and x.imag, and put the results together"
+        return "it has no rule for complex numbers: compute with x.real and x.imag"
     return "make it an array of one of these with NumPy first (astype)"
 
 

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.order._dtypes import FLOAT32, FLOAT64, as_array, canonical, is_float, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
+from samebits.order._integers import quotient, remainder
+from samebits.order._parts import elementwise, evaluate
 
 
 def _operands(name: str, *operands: ArrayLike, integers: bool = False, booleans: bool = False) -> list[NDArray]:
@@ -41,39 +43,53 @@ def _sign_bit(dtype: np.dtype) -> NDArray:
 # ---- ELT-1 ----
 
 
+@elementwise
 @reference
 def add(a: ArrayLike, b: ArrayLike) -> NDArray:
     """a + b (ELT-1, ELT-10)."""
     return _arithmetic("add", np.add, a, b, integers=True)
 
 
+@elementwise
 @reference
 def sub(a: ArrayLike, b: ArrayLike) -> NDArray:
     """a - b (ELT-1, ELT-10)."""
     return _arithmetic("sub", np.subtract, a, b, integers=True)
 
 
+@elementwise
 @reference
 def mul(a: ArrayLike, b: ArrayLike) -> NDArray:
     """a * b (ELT-1, ELT-10)."""
     return _arithmetic("mul", np.multiply, a, b, integers=True)
 
 
+@elementwise
 @reference
 def div(a: ArrayLike, b: ArrayLike) -> NDArray:
-    """a / b, floats only (ELT-1)."""
-    return _arithmetic("div", np.divide, a, b)
+    """a / b (ELT-1); of integers truncated (ELT-12)."""
+    a, b = _operands("div", a, b, integers=True)
+    return _arithmetic("div", np.divide, a, b) if is_float(a.dtype) else quotient(a, b)
 
 
+@elementwise
 @reference
 def sqrt(x: ArrayLike) -> NDArray:
     """The square root (ELT-1)."""
     return _arithmetic("sqrt", np.sqrt, x)
 
 
+@elementwise
+@reference
+def square(x: ArrayLike) -> NDArray:
+    """x * x (ELT-1, ELT-10)."""
+    return _arithmetic("square", np.square, x, integers=True)
+
+
 # ---- ELT-2: bits ----
 
 
+@elementwise
 @reference
 def neg(x: ArrayLike) -> NDArray:
     """-x: the sign bit flipped, of a NaN too (NUM-5)."""
@@ -81,6 +97,7 @@ def neg(x: ArrayLike) -> NDArray:
     return (_bits(x) ^ _sign_bit(x.dtype)).view(x.dtype) if is_float(x.dtype) else np.negative(x)
 
 
+@elementwise
 @reference
 def abs(x: ArrayLike) -> NDArray:
     """|x|: the sign bit cleared, of a NaN too (NUM-5)."""
@@ -96,6 +113,7 @@ def copysign(x: ArrayLike, sign: ArrayLike) -> NDArray:
     return ((_bits(x) & ~bit) | (_bits(sign) & bit)).view(x.dtype)
 
 
+@elementwise
 @reference
 def select(condition: ArrayLike, true: ArrayLike, false: ArrayLike) -> NDArray:
     """`true` where condition, else `false`, bit for bit; any one dtype (NUM-5). The condition is boolean."""
@@ -124,13 +142,14 @@ def minimum(a: ArrayLike, b: ArrayLike) -> NDArray:
 @reference
 def clamp(low: ArrayLike, x: ArrayLike, high: ArrayLike) -> NDArray:
     """minimum(maximum(x, low), high) (MAX-3)."""
-    low, x, high = _operands("clamp", low, x, high, integers=True)
+    low, x, high = _operands("clamp", low, x, high, integers=True, booleans=True)
     return minimum_of(maximum_of(x, low), high)
 
 
 # ---- ELT-4 to ELT-7 ----
 
 
+@elementwise
 @reference
 def sign(x: ArrayLike) -> NDArray:
     """-1, 1, or x itself where it is a zero; NaN for NaN (ELT-4)."""
@@ -143,8 +162,9 @@ def sign(x: ArrayLike) -> NDArray:
 
 @reference
 def rem(x: ArrayLike, y: ArrayLike) -> NDArray:
-    """The remainder of C's fmod, exact, with the sign of x (ELT-5)."""
-    return _arithmetic("rem", np.fmod, x, y)
+    """The remainder of C's fmod, exact, with the sign of x (ELT-5); of integers that of `div` (ELT-12)."""
+    x, y = _operands("rem", x, y, integers=True)
+    return _arithmetic("rem", np.fmod, x, y) if is_float(x.dtype) else remainder(x, y)
 
 
 @reference
@@ -195,12 +215,14 @@ def _compare(name: str, f: Callable[..., NDArray], a: ArrayLike, b: ArrayLike, b
     return np.asarray(f(widen(a), widen(b)))
 
 
+@elementwise
 @reference
 def eq(a: ArrayLike, b: ArrayLike) -> NDArray:
     """a = b (ELT-8)."""
     return _compare("eq", np.equal, a, b, booleans=True)
 
 
+@elementwise
 @reference
 def ne(a: ArrayLike, b: ArrayLike) -> NDArray:
     """Not a = b (ELT-8)."""
@@ -210,27 +232,28 @@ def ne(a: ArrayLike, b: ArrayLike) -> NDArray:
 @reference
 def lt(a: ArrayLike, b: ArrayLike) -> NDArray:
     """a < b (ELT-8)."""
-    return _compare("lt", np.less, a, b)
+    return _compare("lt", np.less, a, b, booleans=True)
 
 
 @reference
 def le(a: ArrayLike, b: ArrayLike) -> NDArray:
     """a <= b (ELT-8)."""
-    return _compare("le", np.less_equal, a, b)
+    return _compare("le", np.less_equal, a, b, booleans=True)
 
 
 @reference
 def gt(a: ArrayLike, b: ArrayLike) -> NDArray:
     """a > b (ELT-8)."""
-    return _compare("gt", np.greater, a, b)
+    return _compare("gt", np.greater, a, b, booleans=True)
 
 
 @reference
 def ge(a: ArrayLike, b: ArrayLike) -> NDArray:
     """a >= b (ELT-8)."""
-    return _compare("ge", np.greater_equal, a, b)
+    return _compare("ge", np.greater_equal, a, b, booleans=True)
 
 
+@elementwise
 @reference
 def is_finite(x: ArrayLike) -> NDArray:
     """Neither infinite nor NaN (ELT-8)."""
@@ -243,7 +266,14 @@ def is_finite(x: ArrayLike) -> NDArray:
 
 @reference
 def integer_pow(x: ArrayLike, exponent: int) -> NDArray:
-    """x ** exponent by repeated squaring from the low bit, then a reciprocal where it is negative (ELT-9)."""
+    """x ** exponent by repeated squaring from the low bit, then a reciprocal where it is negative (ELT-9).
+
+    Raises ValueError for a negative exponent of integers.
+    """
+    if np.iscomplexobj(x):
+        return evaluate("integer_pow", x, exponent=exponent)
+    if exponent < 0 and np.asarray(x).dtype.kind in "iu":
+        raise ValueError(f"integer_pow of integers takes an exponent of 0 or more, got {exponent}")
 
     def chain(x: NDArray) -> NDArray:
         power, q, acc = x, int(np.absolute(exponent)), None
@@ -258,4 +288,4 @@ def integer_pow(x: ArrayLike, exponent: int) -> NDArray:
             return one
         return one / acc if exponent < 0 else acc
 
-    return _arithmetic("integer_pow", chain, x)
+    return _arithmetic("integer_pow", chain, x, integers=True)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.order import _functions32, _functions64, _trig64
 from samebits.order._dtypes import FLOAT32, floats, narrow, same_dtype, widen
 from samebits.order._ieee import reference
+from samebits.order._parts import evaluate
 
 
 @reference
@@ -96,6 +97,8 @@ def rsqrt(x: ArrayLike) -> NDArray:
 @reference
 def pow(x: ArrayLike, y: ArrayLike) -> NDArray:
     """x^y with the special cases of C99; operands broadcast and have one dtype."""
+    if np.iscomplexobj(x) or np.iscomplexobj(y):
+        return evaluate("pow", x, y)
     x, y = floats(x, "pow"), floats(y, "pow")
     dtype = same_dtype("pow", x, y)
     a, b = np.broadcast_arrays(widen(x), widen(y))
@@ -104,6 +107,8 @@ def pow(x: ArrayLike, y: ArrayLike) -> NDArray:
 
 
 def _unary(name: str, float64: Callable[[NDArray], NDArray], x: ArrayLike) -> NDArray:
+    if np.iscomplexobj(x):
+        return evaluate(name, x)
     x = floats(x, name)
     wide = widen(x)
     flat = wide.reshape(-1)

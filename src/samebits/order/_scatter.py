@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.order._dtypes import floats, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
+from samebits.order._parts import by_parts
 
 
 def scatter_operands(
@@ -38,6 +39,7 @@ def _scatter(
     return out
 
 
+@by_parts
 @reference
 def scatter_add(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
     """operand with operand[index[i]] = operand[index[i]] + updates[i], one at a time in ascending i (clauses SCT-*).

@@ -10,6 +10,7 @@ from samebits.order._chunks import chunks, join
 from samebits.order._constants import LANES
 from samebits.order._dtypes import canonical, floats, narrow, widen
 from samebits.order._ieee import reference
+from samebits.order._parts import by_parts
 
 
 def _reduce(x: NDArray, combine: Callable[[NDArray, NDArray], NDArray], neutral: int) -> NDArray:
@@ -35,17 +36,19 @@ def _sum(x: NDArray) -> NDArray:
     return _reduce(x, np.add, 0) + x.dtype.type(0)  # SUM-6
 
 
+@by_parts
 @reference
 def sum(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """The sum over axes (clauses SUM-1 to SUM-6, FLAT-1). Any float dtype, which is the result's."""
+    """The sum over axes (clauses SUM-1 to SUM-6, FLAT-1). Any float dtype, which is the result's; complex: CPX-11."""
     x = floats(x, "sum")
     flat = flatten(x, axis)
     return flat.restore(narrow(_sum(widen(flat.values)), x.dtype), keepdims)
 
 
+@by_parts
 @reference
 def mean(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """sum / n with one division in the accumulator's precision (clause SUM-7). NaN over no elements."""
+    """sum / n with one division in the accumulator's precision (clauses SUM-7, CPX-11). NaN over no elements."""
     x = floats(x, "mean")
     flat = flatten(x, axis)
     total = _sum(widen(flat.values))

@@ -46,6 +46,7 @@ OPERATIONS: dict[str, Operation] = {
             "eq ne lt le gt ge is_finite": "ELT-8",
             "integer_pow": "ELT-9",
             "exp exp2 expm1 log log1p tanh logistic sin cos erf pow rsqrt": "FUN-1",
+            "tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt": "FUN-1",
         }
     ),
     # What rounds nothing, or is not ours to round.

@@ -87,11 +87,14 @@ void fill_type(MapFn (&block)[kOpCount][kMapTypes], MapFn (&single)[kOpCount][kM
     SB_SET(neg, unary, T, value1<op_neg, false>);
     SB_SET(abs, unary, T, value1<op_abs, false>);
     constexpr int functions[] = {kOp_exp,      kOp_exp2, kOp_expm1, kOp_log, kOp_log1p, kOp_tanh,
-                                 kOp_logistic, kOp_sin,  kOp_cos,   kOp_erf, kOp_rsqrt};
+                                 kOp_logistic, kOp_sin,  kOp_cos,   kOp_erf, kOp_rsqrt,
+                                 kOp_tan,      kOp_asin, kOp_acos,  kOp_atan, kOp_sinh, kOp_cosh,
+                                 kOp_asinh,    kOp_acosh, kOp_atanh, kOp_cbrt};
     for (int op : functions) {
       block[op][type] = single[op][type] = call_unary;
     }
     block[kOp_pow][type] = single[kOp_pow][type] = call_binary;
+    block[kOp_atan2][type] = single[kOp_atan2][type] = call_binary;
   } else {
     SB_VALUE2(and);
     SB_VALUE2(or);

@@ -48,29 +48,30 @@ def angles(x, dtype):
         y = np.concatenate([y, (rng.integers(1, 5000, 300) * least * kind(2.0**10)).astype(kind)])
         x = np.concatenate([x, np.exp2(rng.integers(1, 30, 300)).astype(kind)])
     if dtype == "float32":
-        p, q = near_ties()
-        y, x = np.concatenate([y, p, -q, p, q]), np.concatenate([x, q, p, -q, -p])
+        y, x = np.concatenate([y, near_ties()[0]]), np.concatenate([x, near_ties()[1]])
     return y, x
 
 
 @functools.cache
 def near_ties():
-    """Fractions p / q of float32 whose arctangent lies within about 2^-50 of a tie of float32: by convergents."""
+    """Points (y, x) of float32 whose angle lies within about 2^-49 of a tie of float32: by continued fractions."""
     rng = np.random.default_rng(3)
     out = []
     with mpmath.workprec(200):
-        for e in rng.integers(-9, 0, 150).tolist():
-            tie = mpmath.ldexp(2 * int(rng.integers(2**23, 2**24)) + 1, e - 24)
-            rest, h, k = mpmath.tan(tie), (0, 1), (1, 0)
+        for _ in range(500):
+            tie = mpmath.ldexp(2 * int(rng.integers(2**23, 2**24)) + 1, int(rng.integers(-32, -22)))
+            if tie > mpmath.pi:
+                continue
+            rest, y, x = abs(mpmath.tan(tie)), (0, 1), (1, 0)
             while True:
                 n = int(mpmath.floor(rest))
-                h, k = (h[1], n * h[1] + h[0]), (k[1], n * k[1] + k[0])
-                if max(h[1], k[1]) >= 2**24:
+                y, x = (y[1], n * y[1] + y[0]), (x[1], n * x[1] + x[0])
+                if max(y[1], x[1]) >= 2**24:
                     break
                 rest = 1 / (rest - n)
-            out.append((h[0], k[0]))
-    p, q = np.array(out, np.float32).T
-    return p, q
+            out.append((y[0], x[0] if tie < mpmath.pi / 2 else -x[0]))
+    y, x = np.array(out, np.float32).T
+    return y, x
 
 
 def operands(name, dtype):
@@ -147,6 +148,15 @@ def test_equals_the_reference_on_every_instruction_set(results, name, dtype):
         got = found[f"{name} {dtype}"]
         wrong = np.flatnonzero(got.view(DTYPES[dtype][1]) != expected.view(DTYPES[dtype][1]))
         assert wrong.size == 0, (isa, [(*(x[i] for x in args), got[i], expected[i]) for i in wrong[:3]])
+
+
+def test_the_near_ties_of_atan2_reach_what_decides_them():
+    y, x = near_ties()
+    value = order.atan2(y.astype(np.float64), x.astype(np.float64))
+    close = np.abs((value.view(np.int64) & 0x1FFFFFFF) - 0x10000000) < 8
+    steep, left = np.abs(y) > np.abs(x), x < 0
+    assert all((close & s & t).any() for s in (steep, ~steep) for t in (left, ~left))
+    assert close.sum() < y.size / 2
 
 
 def test_listed_exceptions_are_right_and_needed():

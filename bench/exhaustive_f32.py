@@ -65,6 +65,16 @@ FLOAT64: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "sin": np.sin,
     "cos": np.cos,
     "erf": erf64,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
 }
 EXACT = {
     "exp": mpmath.exp,
@@ -78,6 +88,16 @@ EXACT = {
     "sin": mpmath.sin,
     "cos": mpmath.cos,
     "erf": mpmath.erf,
+    "tan": mpmath.tan,
+    "asin": mpmath.asin,
+    "acos": mpmath.acos,
+    "atan": mpmath.atan,
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "asinh": mpmath.asinh,
+    "acosh": mpmath.acosh,
+    "atanh": mpmath.atanh,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
 }
 
 

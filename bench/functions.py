@@ -26,7 +26,9 @@ import numpy as np  # noqa: E402
 from samebits.native._library import DTYPES, check, library, opcode  # noqa: E402
 
 N = 1 << 14
-DOMAIN = {"log": (1e-3, 1e3), "rsqrt": (1e-3, 1e3), "log1p": (0.0, 10.0), "pow": (0.0, 10.0)}
+DOMAIN = {"log": (1e-3, 1e3), "rsqrt": (1e-3, 1e3), "log1p": (0.0, 10.0), "pow": (0.0, 10.0), "acosh": (1.0, 10.0)}
+DOMAIN |= dict.fromkeys(("asin", "acos", "atanh"), (-1.0, 1.0))
+TWO = ("pow", "atan2")
 NUMPY: dict[str, Callable] = {
     "exp": np.exp,
     "exp2": np.exp2,
@@ -39,6 +41,17 @@ NUMPY: dict[str, Callable] = {
     "sin": np.sin,
     "cos": np.cos,
     "pow": np.power,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
 }
 NAMES = [*NUMPY, "erf"]
 Call = Callable[[], object]
@@ -47,7 +60,7 @@ Call = Callable[[], object]
 def operands(name: str, dtype: np.dtype) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
     first = rng.uniform(*DOMAIN.get(name, (-5.0, 5.0)), N).astype(dtype)
-    return [first, rng.uniform(-3, 3, N).astype(dtype)] if name == "pow" else [first]
+    return [first, rng.uniform(-3, 3, N).astype(dtype)] if name in TWO else [first]
 
 
 def ours(name: str, args: list[np.ndarray]) -> Call:

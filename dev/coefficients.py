@@ -17,6 +17,7 @@ from mpmath import mpf
 mp.mp.dps = 60
 ROOT = Path(__file__).resolve().parent.parent
 LN2 = mp.log(2)
+THIRD = mpf(1) / 3
 KERNELS_ONLY = {"exp_short", "sin_half", "inv_pi", "pi"}
 """Constants of the f32 kernels, whose results are defined without a sequence: no contract."""
 
@@ -74,6 +75,7 @@ def polynomials() -> dict[str, list[float]]:
     z_log = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mpf("1.001")
     z_quarter, z_half = (mp.pi / 4 * mpf("1.0001")) ** 2, (mp.pi / 2 * mpf("1.0001")) ** 2
     sin_tail = taylor(lambda j: (-1) ** (j + 1) / factorial(2 * j + 3))
+    asin_tail = taylor(lambda j: mp.binomial(2 * j + 2, j + 1) / (4 ** (j + 1) * (2 * j + 3)))
     erf_tail = taylor(lambda j: 2 / mp.sqrt(mp.pi) * (-1) ** (j + 1) / (factorial(j + 1) * (2 * j + 3)))
     return {
         # (exp(r) - 1 - r) / r^2, |r| <= ln(2)/2: for f64, and shorter for f32
@@ -90,6 +92,12 @@ def polynomials() -> dict[str, list[float]]:
         "cos": rounded("cos", taylor(lambda j: (-1) ** j / factorial(2 * j + 4)), lambda z: z * z, 5, 0, z_quarter, 2),
         # sin(r) for |r| <= pi/2, for f32
         "sin_half": rounded("sin_half", sin_tail, lambda z: z, 7, 0, z_half, 2),
+        # asin(s) = s + s z P(z), z = s^2, for |s| <= 1/2
+        "asin": rounded("asin", asin_tail, lambda z: z, 12, 0, 0.25, 2),
+        # atan(g) = g + g z P(z), z = g^2, for |g| <= 1/4
+        "atan": rounded("atan", taylor(lambda j: mpf((-1) ** (j + 1)) / (2 * j + 3)), lambda z: z, 8, 0, 0.0625, 2),
+        # m^(-1/3), sqrt(1/2) <= m <= sqrt(2): a first guess
+        "cbrt": rounded("cbrt", lambda m: m ** (-THIRD), lambda m: m**THIRD, 6, mp.sqrt(0.5), mp.sqrt(2), 0),
         # erf(x) = x + x (2/sqrt(pi) - 1 + z P(z)), z = x^2, for |x| < 1
         "erf_small": rounded("erf_small", erf_tail, lambda z: z, 11, 0, 1, 2),
         # erf(x) = 1 - exp(-P(x - 1)) for 1 <= x <= 6
@@ -108,6 +116,10 @@ def constants() -> dict[str, list[float]]:
         "pi": parts(mp.pi, 53, 53),
         "two_over_pi": parts(2 / mp.pi, 53),
         "half_pi": parts(mp.pi / 2, 53, 53, 53),
+        "atan_half": parts(mp.atan(mpf("0.5")), 53, 53),
+        "cbrt_two": parts(2**THIRD, 53) + parts(2**-THIRD, 53),
+        "one_third": parts(THIRD, 53),
+        "two_ninths": parts(mpf(2) / 9, 53),
         "erf_c0": parts(2 / mp.sqrt(mp.pi) - 1, 53),
     }
 

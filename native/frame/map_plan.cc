@@ -35,6 +35,17 @@ bool is_function(int op) {
     case kOp_cos:
     case kOp_erf:
     case kOp_pow:
+    case kOp_tan:
+    case kOp_asin:
+    case kOp_acos:
+    case kOp_atan:
+    case kOp_atan2:
+    case kOp_sinh:
+    case kOp_cosh:
+    case kOp_asinh:
+    case kOp_acosh:
+    case kOp_atanh:
+    case kOp_cbrt:
       return true;
     default:
       return false;
@@ -461,8 +472,8 @@ class Planner {
     const bool canonical = values_[static_cast<size_t>(i)].bits_seen;
     out->fn = (canonical ? table.canonical : table.plain)[in.op][in.dtype];
     bool there = out->fn != nullptr;
-    if (in.op == kOp_pow) {
-      out->call.binary = in.dtype == SB_F32 ? k.math->pow_f32 : k.math->pow_f64;
+    if (in.op == kOp_pow || in.op == kOp_atan2) {
+      out->call.binary = (in.dtype == SB_F32 ? k.math->binary_f32 : k.math->binary_f64)[in.op];
       there = out->call.binary != nullptr;
     } else if (is_function(in.op)) {
       out->call.unary = (in.dtype == SB_F32 ? k.math->unary_f32 : k.math->unary_f64)[in.op];

@@ -277,6 +277,7 @@ def conversions() -> Iterator[Case]:
 
 
 def functions() -> Iterator[Case]:
+    later = "tan asin acos atan sinh cosh asinh acosh atanh cbrt"
     one = "exp exp2 expm1 log log1p tanh logistic rsqrt sin cos erf"
     for dtype in FLOATS:
         x = np.concatenate([specials(dtype), numbers(11, 40, dtype, 6)])
@@ -288,6 +289,14 @@ def functions() -> Iterator[Case]:
             y = numbers(12, 40, dtype, 3)
             inputs = [np.append(a, np.abs(x[-40:])), np.append(b, y)]
             yield Case(f"pow_{dtype.name}", "FUN-1" if dtype != F64 else "FUN-2", "pow", inputs)
+    for dtype in FLOATS:
+        clause = "FUN-1" if dtype != F64 else "FUN-2"
+        x = np.concatenate([specials(dtype), numbers(13, 30, dtype, 4)])
+        for name in later.split():
+            yield Case(f"{name}_{dtype.name}", clause, name, [np.abs(x) if name == "acosh" else x])
+        y, x = pairs(dtype)
+        yield Case(f"atan2_{dtype.name}", clause, "atan2", [np.append(y, numbers(14, 40, dtype, 3)),
+                   np.append(x, numbers(15, 40, dtype, 3))])  # fmt: skip
 
 
 INTEGERS = [np.dtype(f"{u}int{n}") for n in (8, 16, 32, 64) for u in ("", "u")]

@@ -50,6 +50,7 @@ OPERATIONS: dict[str, Operation] = {
             "reduce_precision": "ELT-14",
             "complex real imag conj": "CPX-2",
             "exp exp2 expm1 log log1p tanh logistic sin cos erf pow rsqrt": "FUN-1",
+            "tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt": "FUN-1",
         }
     ),
     # What rounds nothing, or is not ours to round.

@@ -93,7 +93,8 @@ SPECIAL = [0.0, -0.0, 1e-45, -1e-40, 1.17549435e-38, 1.0, -1.0, 3.4e38, np.inf, 
 UNARY = [
     n
     for n in FLOAT
-    if n in "neg abs sign floor ceil is_finite sqrt rsqrt exp exp2 expm1 log log1p tanh logistic sin cos erf".split()
+    if n in "neg abs sign floor ceil is_finite sqrt rsqrt exp exp2 expm1 log log1p tanh logistic sin cos erf "
+    "tan asin acos atan sinh cosh asinh acosh atanh cbrt".split()
 ]
 BINARY = [n for n in FLOAT if n not in UNARY and n != "add_any"]
 

@@ -17,6 +17,8 @@ FLOATS, INTS = ("float32", "float64"), ("int32", "int64")
 NARROW = ("float16", "bfloat16")
 PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
 FUNCTIONS = ("rsqrt", "exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "sin", "cos", "erf", "pow")
+FUNCTIONS += ("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt")
+BINARY_FUNCTIONS = ("pow", "atan2")
 NAN = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000, "float64": 0x7FF8000000000000}
 
 
@@ -134,7 +136,7 @@ def available(name: str, dtype: str) -> bool:
         return True
     x = np.ones(2, dtype)
     try:
-        binary(name, x, x) if name == "pow" else unary(name, x)
+        binary(name, x, x) if name in BINARY_FUNCTIONS else unary(name, x)
     except Exception:
         return False
     return True

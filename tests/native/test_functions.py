@@ -1,5 +1,6 @@
 """The native functions against the reference on hard operands, by instruction set; places and ends of a block."""
 
+import functools
 import os
 import re
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from ctypes import c_int64, c_void_p
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -15,6 +17,8 @@ from samebits.native._library import check, library, opcode
 
 ROOT = Path(__file__).resolve().parents[2]
 UNARY = ("exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "rsqrt", "sin", "cos", "erf")
+UNARY += ("tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt")
+BINARY = ("pow", "atan2")
 DTYPES = {"float32": (np.float32, np.uint32, 11), "float64": (np.float64, np.uint64, 12)}
 
 
@@ -24,6 +28,50 @@ def exceptions():
     for name, body in re.findall(r"corrected<(\w+)>\(.*?\{\n(.*?)\n\}", text, re.S):
         for x, y in re.findall(r"\{(0x\w{8}), (0x\w{8})\}", body):
             yield name.lower(), int(x, 16), int(y, 16)
+
+
+def angles(x, dtype):
+    """Points (y, x) of special and hard values: both sides of each selection, quotients that underflow."""
+    kind = DTYPES[dtype][0]
+    rng = np.random.default_rng(7)
+    grid = np.concatenate([x[:45:3], -x[:45:3], np.array([1e30, 1e-30, np.nan], kind)])
+    y, x = (np.concatenate([g.ravel(), v]) for g, v in zip(np.meshgrid(grid, grid), (x[-600:], x[-600:][::-1])))
+    with np.errstate(all="ignore"):
+        ratios = np.array([0.25, 0.75, 1, 4, 2.0**-24, 2.0**-23, 2.0**-27, 1e-3]).astype(kind)
+        d = rng.normal(size=200).astype(kind)
+        near = (d[:, None] * ratios).astype(kind)
+        near = np.concatenate([near, np.nextafter(near, kind(0)), np.nextafter(near, kind(np.inf))])
+        y = np.concatenate([y, near.ravel()])
+        x = np.concatenate([x, np.broadcast_to(np.tile(d, 3)[:, None], near.shape).ravel()])
+        # subnormal results, ties of them among these
+        least = np.finfo(kind).smallest_subnormal
+        y = np.concatenate([y, (rng.integers(1, 5000, 300) * least * kind(2.0**10)).astype(kind)])
+        x = np.concatenate([x, np.exp2(rng.integers(1, 30, 300)).astype(kind)])
+    if dtype == "float32":
+        y, x = np.concatenate([y, near_ties()[0]]), np.concatenate([x, near_ties()[1]])
+    return y, x
+
+
+@functools.cache
+def near_ties():
+    """Points (y, x) of float32 whose angle lies within about 2^-49 of a tie of float32: by continued fractions."""
+    rng = np.random.default_rng(3)
+    out = []
+    with mpmath.workprec(200):
+        for _ in range(500):
+            tie = mpmath.ldexp(2 * int(rng.integers(2**23, 2**24)) + 1, int(rng.integers(-32, -22)))
+            if tie > mpmath.pi:
+                continue
+            rest, y, x = abs(mpmath.tan(tie)), (0, 1), (1, 0)
+            while True:
+                n = int(mpmath.floor(rest))
+                y, x = (y[1], n * y[1] + y[0]), (x[1], n * x[1] + x[0])
+                if max(y[1], x[1]) >= 2**24:
+                    break
+                rest = 1 / (rest - n)
+            out.append((y[0], x[0] if tie < mpmath.pi / 2 else -x[0]))
+    y, x = np.array(out, np.float32).T
+    return y, x
 
 
 def operands(name, dtype):
@@ -42,7 +90,7 @@ def operands(name, dtype):
         x = np.concatenate(
             [x, rng.integers(0, 2**64, 300, dtype=np.uint64).astype(word).view(kind), rng.normal(size=300).astype(kind)]
         )
-    if name != "pow":
+    if name not in BINARY:
         listed = [w for n, w, _ in exceptions() if n == name and kind == np.float32]
         return (np.concatenate([x, np.array(listed, word).view(kind)]),)
     small = np.concatenate(
@@ -52,6 +100,8 @@ def operands(name, dtype):
             np.array([np.inf, -np.inf, np.nan, 1e30, 0.25, -0.0], kind),
         ]
     )
+    if name == "atan2":
+        return angles(x, dtype)
     a, b = (g.ravel() for g in np.meshgrid(x[:140], small))
     # exact ties of float32, subnormal results, and operands next to 1
     w = rng.integers(1, 5800, 200).astype(kind)
@@ -72,7 +122,7 @@ def operands(name, dtype):
 
 def child(path):
     """Computes every case in this process, for the parent to compare."""
-    results = {f"{n} {d}": native.apply(n, *operands(n, d)) for n in (*UNARY, "pow") for d in DTYPES}
+    results = {f"{n} {d}": native.apply(n, *operands(n, d)) for n in (*UNARY, *BINARY) for d in DTYPES}
     np.savez(path, allow_pickle=False, **results)
 
 
@@ -90,7 +140,7 @@ def results(tmp_path_factory):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [*UNARY, "pow"])
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_equals_the_reference_on_every_instruction_set(results, name, dtype):
     args = operands(name, dtype)
     expected = getattr(order, name)(*args)
@@ -98,6 +148,15 @@ def test_equals_the_reference_on_every_instruction_set(results, name, dtype):
         got = found[f"{name} {dtype}"]
         wrong = np.flatnonzero(got.view(DTYPES[dtype][1]) != expected.view(DTYPES[dtype][1]))
         assert wrong.size == 0, (isa, [(*(x[i] for x in args), got[i], expected[i]) for i in wrong[:3]])
+
+
+def test_the_near_ties_of_atan2_reach_what_decides_them():
+    y, x = near_ties()
+    value = order.atan2(y.astype(np.float64), x.astype(np.float64))
+    close = np.abs((value.view(np.int64) & 0x1FFFFFFF) - 0x10000000) < 8
+    steep, left = np.abs(y) > np.abs(x), x < 0
+    assert all((close & s & t).any() for s in (steep, ~steep) for t in (left, ~left))
+    assert close.sum() < y.size / 2
 
 
 def test_listed_exceptions_are_right_and_needed():
@@ -113,7 +172,7 @@ def test_listed_exceptions_are_right_and_needed():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [*UNARY, "pow"])
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_an_element_does_not_depend_on_its_place(name, dtype):
     args = [x[:160] for x in operands(name, dtype)]
     whole = native.apply(name, *args)
@@ -126,7 +185,7 @@ def test_an_element_does_not_depend_on_its_place(name, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", [*UNARY, "pow"])
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_in_place_and_inside_its_bounds(name, dtype):
     kind, word, number = DTYPES[dtype]
     for n in (0, 1, 5, 8, 13, 33):

@@ -14,6 +14,7 @@ from samebits._errors import NativeError
 from samebits.native._library import DTYPES, check, library
 from tests.native.maps import (
     FLOATS,
+    BINARY_FUNCTIONS,
     FUNCTIONS,
     INTS,
     NAN,
@@ -173,7 +174,7 @@ def choices(dtype):
     out = [(n, 1, 0) for n, ds in UNARY.items() if dtype in ds] + [(n, 2, 0) for n, ds in BINARY.items() if dtype in ds]
     if dtype in FLOATS:
         out += [("integer_pow", 1, p) for p in (0, 1, 3, -2)]
-        out += [(f, 1 + (f == "pow"), 0) for f in FUNCTIONS if available(f, dtype)]
+        out += [(f, 1 + (f in BINARY_FUNCTIONS), 0) for f in FUNCTIONS if available(f, dtype)]
     return [*out, *[("convert", 1, number(d)) for d in (*FLOATS, *INTS, *NARROW, "bool")]]
 
 
@@ -304,7 +305,7 @@ def digest():
         ops += [
             convert(a.dtype.name, k, b) for k, a in enumerate(inputs) for b in DTYPES if size <= 1000 or b in FLOATS
         ]
-        ops += [Op(f, t, (a, a + 1)[: 1 + (f == "pow")]) for f in FUNCTIONS for t, a in (("float32", 0), ("float64", 2))
+        ops += [Op(f, t, (a, a + 1)[: 1 + (f in BINARY_FUNCTIONS)]) for f in FUNCTIONS for t, a in (("float32", 0), ("float64", 2))
                 if size <= 1000 and available(f, t)]  # fmt: skip
         ops += [Op("integer_pow", "float32", (0,), 5), Op("integer_pow", "float64", (2,), -3)]
         for out in run(Map(inputs, ops, list(range(6, 6 + len(ops))), (size,))):

@@ -28,6 +28,17 @@ EXACT: dict[str, Any] = {
     "cos": mpmath.cos,
     "erf": mpmath.erf,
     "pow": mpmath.power,
+    "tan": mpmath.tan,
+    "asin": mpmath.asin,
+    "acos": mpmath.acos,
+    "atan": mpmath.atan,
+    "atan2": mpmath.atan2,
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "asinh": mpmath.asinh,
+    "acosh": mpmath.acosh,
+    "atanh": mpmath.atanh,
+    "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
 }
 # Units of the last place; spec/functions.md has the largest ones found.
 BOUND = dict.fromkeys(EXACT, 1.0) | {"erf": 1.1, "expm1": 1.1, "rsqrt": 1.5}
@@ -41,6 +52,9 @@ def samples(name, n, seed=0):
     if name == "pow":
         x = np.concatenate([positive, rng.uniform(0.5, 2, n)])
         return x, rng.uniform(-120, 120, 2 * n) / np.log2(x) * rng.choice([1, 0.1, 0.01], 2 * n)
+    if name == "atan2":
+        y = rng.choice([-1, 1], 2 * n) * np.exp2(rng.uniform(-60, 60, 2 * n))
+        return y, y * rng.choice([-1, 1], 2 * n) * np.exp2(rng.choice([1, 1, 20], 2 * n) * rng.uniform(-2, 2, 2 * n))
     further = {
         "exp": rng.uniform(-87, 88, n),
         "exp2": rng.uniform(-126, 127, n),
@@ -51,10 +65,23 @@ def samples(name, n, seed=0):
         "rsqrt": positive,
         "sin": rng.choice([-1, 1], n) * np.exp2(rng.uniform(0, 127, n)),
         "cos": rng.choice([-1, 1], n) * np.exp2(rng.uniform(0, 127, n)),
+        "tan": rng.choice([-1, 1], n) * np.exp2(rng.uniform(0, 127, n)),
+        "sinh": rng.uniform(-88, 88, n),
+        "cosh": rng.uniform(-88, 88, n),
+        "asinh": np.exp2(rng.uniform(-50, 120, n)),
+        "acosh": 1 + np.exp2(rng.uniform(-23, 120, n)),
+        "atanh": 1 - np.exp2(rng.uniform(-20, 0, n)),
+        "acos": 1 - np.exp2(rng.uniform(-20, 0, n)),
+        "atan": rng.choice([-1, 1], n) * np.exp2(rng.uniform(-10, 60, n)),
+        "cbrt": positive,
     }.get(name, rng.uniform(-6, 6, n))
     x = np.concatenate([wide, rng.uniform(-1.5, 1.5, n), further])
     if name in ("log", "rsqrt"):
         x = np.abs(x)
+    if name == "acosh":
+        x = 1 + np.abs(x)
+    if name in ("asin", "acos", "atanh"):
+        x = x[np.abs(x) < 1]
     return (x[x > -1] if name == "log1p" else x,)
 
 
@@ -99,6 +126,16 @@ SPECIAL = {  # of -0, -inf, +inf
     "cos": (1, NAN, NAN),
     "erf": (-0.0, -1, 1),
     "rsqrt": (-INF, NAN, 0.0),
+    "tan": (-0.0, NAN, NAN),
+    "asin": (-0.0, NAN, NAN),
+    "acos": (math.pi / 2, NAN, NAN),
+    "atan": (-0.0, -math.pi / 2, math.pi / 2),
+    "sinh": (-0.0, -INF, INF),
+    "cosh": (1, INF, INF),
+    "asinh": (-0.0, -INF, INF),
+    "acosh": (NAN, NAN, INF),
+    "atanh": (-0.0, NAN, NAN),
+    "cbrt": (-0.0, -INF, INF),
 }
 
 
@@ -119,9 +156,18 @@ def test_poles_domains_and_ends_of_the_range(dtype):
     assert f["log"](0.0) == f["log1p"](-1) == -INF
     assert f["rsqrt"](0.0) == f["exp"](1000) == f["exp2"](1024) == f["expm1"](1000) == INF
     assert all(math.isnan(v) for v in (f["log"](-1), f["log1p"](-2), f["rsqrt"](-1)))
-    for name in ("expm1", "log1p", "tanh", "sin"):
+    for name in ("expm1", "log1p", "tanh", "sin", "tan", "asin", "atan", "sinh", "asinh", "atanh"):
         assert f[name](least) == least
         assert f[name](-least) == -least
+    assert f["atanh"](1) == -f["atanh"](-1) == f["sinh"](1000) == f["cosh"](-1000) == INF
+    above = float(np.nextafter(dtype(1), dtype(2)))
+    assert all(math.isnan(f[name](s * above)) for name in ("asin", "acos", "atanh") for s in (-1, 1))
+    assert all(math.isnan(f["acosh"](x)) for x in (2 - above, 0.0, -2.0))
+    assert math.copysign(1, f["acosh"](1)) == math.copysign(1, f["acos"](1)) == 1
+    assert f["acosh"](1) == f["acos"](1) == 0
+    assert f["acos"](-1) == dtype(math.pi) == 2 * f["asin"](1)
+    assert f["cbrt"](27) == 3
+    assert f["cbrt"](-(2.0**-147)) == -(2.0**-49)
     assert f["exp2"](-149) == 2.0**-149
     bottom = -149 if dtype == np.float32 else -1074
     assert f["exp2"](bottom) == least
@@ -149,6 +195,18 @@ def test_pow_of_special_operands_is_that_of_c99(dtype):
         wanted = np.array(expected, dtype)
         np.testing.assert_allclose(got, wanted, rtol=4 * np.finfo(dtype).eps)
         assert np.array_equal(np.signbit(got), np.signbit(wanted) & ~np.isnan(wanted)), x
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_atan2_of_special_operands_is_that_of_c99(dtype):
+    """Against the C library's of float64, whose results here are all multiples of pi/4, or of one operand alone."""
+    huge, least = np.finfo(dtype).max, np.finfo(dtype).smallest_subnormal
+    values = np.array([0.0, -0.0, 1, -1, INF, -INF, NAN, huge, -huge, least, -least], dtype)
+    y, x = (g.ravel() for g in np.meshgrid(values, values))
+    got = order.atan2(y, x)
+    wanted = np.array([math.atan2(a, b) for a, b in zip(y.tolist(), x.tolist(), strict=True)]).astype(dtype)
+    word = np.uint32 if dtype == np.float32 else np.uint64
+    assert got.view(word).tolist() == np.where(np.isnan(wanted), dtype(NAN), wanted).view(word).tolist()
 
 
 def test_float32_ties_of_pow():

@@ -7,6 +7,9 @@
 
 namespace sb {
 namespace SB_ISA {
+
+const MathKernels* math_kernels();
+
 namespace {
 
 template <class V, bool canonical>
@@ -98,12 +101,10 @@ void fill_floats(Table& block, Table& single, int dtype) {
   SB_VALUE1(round_even, op_round_even);
   SB_VALUE1(round_away, op_round_away);
   SB_SET(is_finite, classify, T, op_is_finite);
-  constexpr int functions[] = {kOp_exp,      kOp_exp2, kOp_expm1, kOp_log, kOp_log1p, kOp_tanh,
-                               kOp_logistic, kOp_sin,  kOp_cos,   kOp_erf, kOp_rsqrt};
-  for (int op : functions) {
-    block[op][dtype] = single[op][dtype] = call_unary;
+  for (int op = 0; op < kOpCount; ++op) {  // functions have a table of their own
+    if (math_kernels()->unary_f32[op]) block[op][dtype] = single[op][dtype] = call_unary;
+    if (math_kernels()->binary_f32[op]) block[op][dtype] = single[op][dtype] = call_binary;
   }
-  block[kOp_pow][dtype] = single[kOp_pow][dtype] = call_binary;
 }
 
 // Integers and bools.

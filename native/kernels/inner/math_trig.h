@@ -1,4 +1,4 @@
-// sin and cos (spec/functions.md).
+// sin, cos and tan (spec/functions.md).
 #ifndef SB_KERNELS_INNER_MATH_TRIG_H_
 #define SB_KERNELS_INNER_MATH_TRIG_H_
 
@@ -140,6 +140,21 @@ struct Cos {
     if (any(abs(x) >= kLargeAngle)) t = with_large(x, t, 191, true);
     return sin_half(t.r.hi, t.word);
   }
+};
+
+struct Tan {  // sin / cos or -cos / sin of what is left, both as pairs
+  static SB_INLINE f64v f64(f64v x) {
+    const TrigReduced t = quarter_turns(x);
+    const f64v r = t.r.hi, z = r * r, z_lo = fma(r, r, -z), half = 0.5 * z, w = 1.0 - half;
+    const Pair s = fast_two_sum(r, fma(r * z, horner(z, kSin), fma(-0.5 * z, t.r.lo, t.r.lo)));
+    const Pair c =
+        fast_two_sum(w, ((1.0 - w) - half) + fma(z * z, horner(z, kCos), -fma(r, t.r.lo, 0.5 * z_lo)));
+    const i64v odd = (t.word & 1) != 0;
+    const Pair n = {select(odd, -c.hi, s.hi), select(odd, -c.lo, s.lo)};
+    const Pair d = {select(odd, s.hi, c.hi), select(odd, s.lo, c.lo)};
+    return select(abs(x) < 0x1p-27, x, quotient(n, d));
+  }
+  static SB_INLINE f64v f32(f64v x) { return f64(x); }
 };
 
 }  // namespace

@@ -46,7 +46,16 @@ from samebits.order._extrema import (
 )
 from samebits.order._fma import fma32 as fma32, fma64 as fma64
 from samebits.order._functions import (
+    acos as acos,
+    acosh as acosh,
+    asin as asin,
+    asinh as asinh,
+    atan as atan,
+    atan2 as atan2,
+    atanh as atanh,
+    cbrt as cbrt,
     cos as cos,
+    cosh as cosh,
     erf as erf,
     exp as exp,
     exp2 as exp2,
@@ -57,6 +66,8 @@ from samebits.order._functions import (
     pow as pow,
     rsqrt as rsqrt,
     sin as sin,
+    sinh as sinh,
+    tan as tan,
     tanh as tanh,
 )
 from samebits.order._ieee import require_ieee_mode as require_ieee_mode

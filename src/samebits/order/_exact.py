@@ -88,6 +88,26 @@ def _erf(x: Decimal) -> Decimal:
     return 2 / _pi(_digits()).sqrt() * (-x * x).exp() * _series(x, lambda i: 2 * x * x / (2 * i + 1))
 
 
+def _atan(x: Decimal) -> Decimal:
+    if abs(x) > 1:
+        return (_pi(_digits()) / 2 - _atan(1 / abs(x))).copy_sign(x)
+    halvings = 8
+    for _ in range(halvings):
+        x = x / (1 + (1 + x * x).sqrt())
+    # x / (1 + x^2) sum of (2 4 ... 2i) / (3 5 ... (2i+1)) (x^2 / (1 + x^2))^i
+    return 2**halvings * _series(x / (1 + x * x), lambda i: x * x / (1 + x * x) * (2 * i) / (2 * i + 1))
+
+
+def _atan2(y: Decimal, x: Decimal) -> Decimal:
+    if abs(y) > abs(x):
+        return (_pi(_digits()) / 2).copy_sign(y) - _atan(x / y)
+    return _atan(y / x) + (_pi(_digits()).copy_sign(y) if x < 0 else 0)
+
+
+def _asinh(x: Decimal) -> Decimal:
+    return (abs(x) + (x * x + 1).sqrt()).ln().copy_sign(x)
+
+
 _VALUE: dict[str, Callable[..., Decimal]] = {
     "exp": lambda x: x.exp(),
     "exp2": lambda x: (x * Decimal(2).ln()).exp(),
@@ -101,6 +121,17 @@ _VALUE: dict[str, Callable[..., Decimal]] = {
     "cos": lambda x: _sine(x, 1),
     "erf": _erf,
     "pow": lambda x, y: (y * x.ln()).exp(),  # x > 0
+    "tan": lambda x: _sine(x, 0) / _sine(x, 1),
+    "asin": lambda x: _atan2(x, (1 - x * x).sqrt()),
+    "acos": lambda x: _atan2((1 - x * x).sqrt(), x),
+    "atan": _atan,
+    "atan2": _atan2,
+    "sinh": lambda x: (x.exp() - (-x).exp()) / 2,
+    "cosh": lambda x: (x.exp() + (-x).exp()) / 2,
+    "asinh": _asinh,
+    "acosh": lambda x: (x + (x * x - 1).sqrt()).ln(),
+    "atanh": lambda x: ((1 + x) / (1 - x)).ln() / 2,
+    "cbrt": lambda x: (abs(x).ln() / 3).exp().copy_sign(x),
 }
 
 

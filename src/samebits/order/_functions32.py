@@ -28,6 +28,16 @@ _FLOAT64: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "sin": np.sin,
     "cos": np.cos,
     "erf": lambda x: np.asarray(_erf64(x), np.float64),
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "cbrt": np.cbrt,
 }
 
 
@@ -41,6 +51,11 @@ def pow32(x: NDArray[np.float32], y: NDArray[np.float32]) -> NDArray[np.float32]
     size, y64 = np.abs(x).astype(np.float64), y.astype(np.float64)
     magnitude = _rounded("pow", np.power(size, y64), np.abs(x), y)
     return pow_specials(x, y, magnitude)
+
+
+def atan2_32(y: NDArray[np.float32], x: NDArray[np.float32]) -> NDArray[np.float32]:
+    """atan2 of operands of one shape; NumPy's has the special cases of C99."""
+    return _rounded("atan2", np.arctan2(y.astype(np.float64), x.astype(np.float64)), y, x)
 
 
 def pow_specials(x: NDArray, y: NDArray, magnitude: NDArray) -> NDArray:

@@ -1,10 +1,10 @@
-"""sin and cos in float64: the sequences of spec/functions.md, step by step (clause FUN-2)."""
+"""sin, cos and tan in float64: the sequences of spec/functions.md, step by step (clause FUN-2)."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samebits.order import _coefficients as C
-from samebits.order._functions64 import Array, Pair, fast_two_sum, fma, horner, nearest, product, two_sum
+from samebits.order._functions64 import Array, Pair, fast_two_sum, fma, horner, nearest, product, quotient, two_sum
 
 _LARGE = 2.0**30
 _TABLE_BITS = 64 * len(C.TWO_OVER_PI_WORDS)
@@ -19,6 +19,20 @@ def sin(x: Array) -> Array:
 def cos(x: Array) -> Array:
     n, r = _quarter_turns(np.abs(x))
     return _sine(n + 1, r)
+
+
+def tan(x: Array) -> Array:
+    n, r = _quarter_turns(x)
+    z = r.hi * r.hi
+    half = 0.5 * z
+    w = 1.0 - half
+    s = fast_two_sum(r.hi, fma(r.hi * z, horner(z, C.SIN), fma(-0.5 * z, r.lo, r.lo)))
+    rest = fma(r.hi, r.lo, 0.5 * fma(r.hi, r.hi, -z))
+    c = fast_two_sum(w, ((1.0 - w) - half) + fma(z * z, horner(z, C.COS), -rest))
+    odd = n & 1 != 0
+    top = Pair(np.where(odd, -c.hi, s.hi), np.where(odd, -c.lo, s.lo))
+    bottom = Pair(np.where(odd, s.hi, c.hi), np.where(odd, s.lo, c.lo))
+    return np.where(np.abs(x) < 2.0**-27, x, quotient(top, bottom))
 
 
 def _quarter_turns(x: Array) -> tuple[NDArray[np.int64], Pair]:

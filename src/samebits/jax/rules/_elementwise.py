@@ -15,6 +15,8 @@ FLOAT = {
     "is_finite": "is_finite", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
     "log": "log", "log1p": "log1p", "tanh": "tanh", "logistic": "logistic", "sin": "sin", "cos": "cos", "erf": "erf",
     "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
+    "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh",
+    "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "cbrt": "cbrt",
 }  # fmt: skip
 # Exact on integers and bools, and the same in XLA and here.
 EXACT = {
@@ -30,7 +32,7 @@ INTEGER = frozenset(
 _NATIVE_INTEGERS = ("int32", "int64")
 _LOGIC = ("eq", "ne", "and", "or", "xor", "not")
 _LATER = frozenset(
-    "acos acosh asin asinh atan atanh atan2 tan sinh cosh cbrt erfc erf_inv lgamma digamma polygamma igamma igammac "
+    "erfc erf_inv lgamma digamma polygamma igamma igammac "
     "igamma_grad_a random_gamma_grad regularized_incomplete_beta bessel_i0e bessel_i1e zeta reduce_precision".split()
 )
 

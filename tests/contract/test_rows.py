@@ -41,13 +41,15 @@ FORWARD = ["softmax", "log_softmax", "logsumexp", "cross_entropy", "cross_entrop
 NAMES = [*FORWARD, *(f"{n}_vjp" for n in FORWARD)]
 
 
+def results(found):
+    return found if isinstance(found, tuple) else (found,)
+
+
 def check(children, name, arguments, expected=None, flush=False, **keywords):
     """Every child gives the reference's bits, of each result."""
-    wanted = getattr(order, name)(*arguments, **keywords) if expected is None else expected
+    wanted = results(getattr(order, name)(*arguments, **keywords) if expected is None else expected)
     for child in children:
-        got = child(name, *arguments, flush=flush, **keywords)
-        if not isinstance(wanted, tuple):
-            got, wanted = (got,), (wanted,)
+        got = results(child(name, *arguments, flush=flush, **keywords))
         same = [bits.same(a, b) for a, b in zip(got, wanted, strict=True)]
         shapes = [f"{np.asarray(a).dtype}{list(np.shape(a))}" for a in arguments]
         assert all(same), (child.label, name, shapes, keywords, same)

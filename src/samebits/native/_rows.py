@@ -7,6 +7,7 @@ Programs are kept by operation, shapes, strides and dtypes.
 
 import ctypes
 import math
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
@@ -66,8 +67,8 @@ class _Graph:
         return self.program.join(first.dtype, shape, [(first, 0, steps), (second, second_at, steps)])
 
 
-@dataclass(frozen=True)
-class _Compiled:
+@dataclass(eq=False)
+class Compiled:
     """A program in the library, where each operand begins (bytes before its first element), what results."""
 
     handle: int
@@ -81,8 +82,8 @@ class _Compiled:
         check(library().sb_program_run(self.handle, (ctypes.c_void_p * len(places))(*places), None))
         return out
 
-    def __del__(self) -> None:
-        library().sb_program_free(self.handle)
+    def __post_init__(self) -> None:
+        weakref.finalize(self, library().sb_program_free, self.handle).atexit = False
 
 
 def run(call: RowCall) -> tuple[NDArray, ...]:
@@ -98,7 +99,7 @@ def run(call: RowCall) -> tuple[NDArray, ...]:
 def compile_rows(
     rule: Callable[..., Any], parameters: tuple[Any, ...], layouts: tuple[Layout | None, ...],
     dtypes: tuple[np.dtype, ...], inner: int, row: int, summed: tuple[int, ...],
-) -> _Compiled:  # fmt: skip
+) -> Compiled:  # fmt: skip
     """The program of a call with operands of these layouts (see RowCall)."""
     program = Program()
     words, before, results = _build(program, rule, parameters, layouts, dtypes, inner, row, summed)
@@ -106,7 +107,7 @@ def compile_rows(
     handle = library().sb_program_new(pointer, words.size)
     if not handle:
         raise NativeError((library().sb_error() or b"").decode())
-    return _Compiled(handle, before, results)
+    return Compiled(handle, before, results)
 
 
 def _build(

@@ -206,8 +206,14 @@ def layer_norm_vjp(
     x = _rows_of(floats(x, "layer_norm_vjp"), -1, "layer_norm_vjp")
     u = _like("layer_norm_vjp", "the result's gradient", u, x)
     g = _parameter("layer_norm_vjp", "g", g, x, x.shape[-1:])
-    of = [x.dtype] + [g.dtype] * (g is not None) + [x.dtype if g is None else g.dtype] * bias
-    return RowCall(_rows_backward.layer_norm_vjp, (x, u, g), (bias, eps), tuple(of), (_same, *[_flat] * (len(of) - 1)))
+    of = _gradients(x, g, bias)
+    return RowCall(_rows_backward.layer_norm_vjp, (x, u, g), (bias, eps), of, (_same, *[_flat] * (len(of) - 1)))
+
+
+def _gradients(x: NDArray, g: NDArray | None, bias: bool) -> tuple[np.dtype, ...]:
+    """The dtypes of the gradients in x, g and b; b's is g's."""
+    scale = () if g is None else (g.dtype,)
+    return (x.dtype, *scale, *[*scale, x.dtype][:1] * bias)
 
 
 def _flat(y: NDArray) -> NDArray:
@@ -263,9 +269,9 @@ def group_norm_vjp(
     x, shape = _grouped(name, x, groups)
     u = _like(name, "the result's gradient", as_array(u).reshape(x.shape) if np.shape(u) == shape else u, x)
     g = _channels(name, "g", g, x)
-    of = [x.dtype] + [g.dtype] * (g is not None) + [x.dtype if g is None else g.dtype] * bias
+    of = _gradients(x, g, bias)
     finish = (lambda y: y.reshape(shape), *[_flat] * (len(of) - 1))
-    return RowCall(_rows_backward.layer_norm_vjp, (x, u, g), (bias, eps), tuple(of), finish, 3, 2, (-1,))
+    return RowCall(_rows_backward.layer_norm_vjp, (x, u, g), (bias, eps), of, finish, 3, 2, (-1,))
 
 
 # ---- activations ----

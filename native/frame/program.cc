@@ -1,4 +1,6 @@
 // Programs: several operations as one call, checked and planned once (samebits.h: sb_program_*).
+#include "frame/program.h"
+
 #include <stdio.h>
 
 #include <algorithm>
@@ -8,29 +10,16 @@
 
 #include "frame/arena.h"
 #include "frame/checks.h"
-#include "frame/dot_call.h"
 #include "frame/error.h"
 #include "frame/ieee.h"
-#include "frame/map_plan.h"
+#include "frame/placing.h"
+#include "frame/rows.h"
 
 namespace sb {
 
 // Scratch that a thread keeps between programs. Pages come zeroed from the system, about 0.1 us each, so
 // programs that run again and again keep theirs; a large one is slow enough itself to ask again.
 constexpr int64_t kKeptScratch = int64_t{64} << 20;
-
-struct Operand {
-  int64_t buffer, offset;  // bytes
-};
-
-struct Step {
-  int64_t kind;
-  int64_t inputs;  // of the operands; the others are outputs
-  std::vector<Operand> operands;
-  std::vector<int64_t> words;  // the descriptor, of all but maps
-  MapPlan map;
-  std::unique_ptr<DotCall> dot;
-};
 
 }  // namespace sb
 
@@ -77,9 +66,12 @@ class Builder {
     for (step_ = 0; step_ < head[4]; ++step_) {
       program->steps.emplace_back();
       if (add_step(&program->steps.back())) return -1;
-      program->most_operands = std::max(program->most_operands, program->steps.back().operands.size());
     }
     if (at_ != count_) return fail("sb_program_new: %lld words are left over", as_ll(count_ - at_));
+    Making making = {program->given, n_buffers_, &program->steps, &specs_, &first_, &last_};
+    if (find_rows(&making)) return -1;
+    for (const Step& s : program->steps)
+      program->most_operands = std::max(program->most_operands, s.operands.size());
     return place_scratch(program);
   }
 
@@ -122,7 +114,7 @@ class Builder {
     at_ += n_words;
 
     std::vector<Footprint> footprints;
-    MapSpec spec;
+    MapSpec& spec = specs_.emplace_back();
     if (step->kind == SB_STEP_MAP) {
       if (parse_map(words, n_words, &spec, &footprints)) return in_step();
       step->inputs = static_cast<int64_t>(spec.inputs.size());
@@ -232,40 +224,30 @@ class Builder {
   // Scratch buffers that are not alive at the same time share memory: each goes to the first gap, in the
   // order of their first writes.
   int place_scratch(sb_program* program) {
-    struct Block {
-      int64_t offset, end, last;
-    };
-    std::vector<Block> alive;  // by offset
-    std::vector<int64_t> order;
-    for (int64_t i = program->given; i < n_buffers_; ++i) order.push_back(i);
-    const auto first = [&](int64_t i) { return first_[static_cast<size_t>(i)]; };
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return first(a) < first(b); });
-    program->scratch.assign(order.size(), 0);
-    for (int64_t i : order) {
-      if (first(i) < 0 || size(i) == 0) continue;
+    std::vector<Placed> placed;
+    std::vector<size_t> which;
+    program->scratch.assign(static_cast<size_t>(n_buffers_ - program->given), 0);
+    for (int64_t i = program->given; i < n_buffers_; ++i) {
+      const int64_t first = first_[static_cast<size_t>(i)];
+      if (first < 0 || size(i) == 0) continue;
       if (size(i) > int64_t{1} << 56) {
         return fail("sb_program_new: scratch buffer %lld has %lld bytes, more than any machine", as_ll(i),
                     as_ll(size(i)));
       }
-      alive.erase(
-          std::remove_if(alive.begin(), alive.end(), [&](const Block& b) { return b.last < first(i); }),
-          alive.end());
-      const int64_t bytes = aligned(size(i));
-      int64_t at = 0;
-      auto place = alive.begin();
-      for (; place != alive.end() && place->offset - at < bytes; ++place) at = place->end;
-      if (at > int64_t{1} << 60)
-        return fail("sb_program_new: the scratch buffers are larger than any machine's memory");
-      alive.insert(place, {at, at + bytes, last_[static_cast<size_t>(i)]});
-      program->scratch[static_cast<size_t>(i - program->given)] = at;
-      program->scratch_bytes = std::max(program->scratch_bytes, at + bytes);
+      placed.push_back({size(i), first, last_[static_cast<size_t>(i)]});
+      which.push_back(static_cast<size_t>(i - program->given));
     }
+    program->scratch_bytes = place(&placed);
+    if (program->scratch_bytes < 0)
+      return fail("sb_program_new: the scratch buffers are larger than any machine's memory");
+    for (size_t i = 0; i < which.size(); ++i) program->scratch[which[i]] = placed[i].offset;
     return 0;
   }
 
   const int64_t* words_;
   int64_t count_, at_ = 0;
   int64_t n_args_ = 0, n_buffers_ = 0, step_ = 0;
+  std::vector<MapSpec> specs_;  // of each step, empty where it is no map
   std::vector<int64_t> sizes_, first_,
       last_;  // of each buffer: bytes, the first and the last step that touch it
 };
@@ -274,6 +256,13 @@ template <class Desc>
 const Desc* as(const Step& step) {
   return reinterpret_cast<const Desc*>(step.words.data());
 }
+
+}  // namespace
+
+Step::Step() = default;
+Step::Step(Step&&) noexcept = default;
+Step& Step::operator=(Step&&) noexcept = default;
+Step::~Step() = default;
 
 int run_step(const Step& s, char** p, const sb_executor* executor) {
   switch (s.kind) {
@@ -290,12 +279,13 @@ int run_step(const Step& s, char** p, const sb_executor* executor) {
       return sb_scatter(as<sb_scatter_desc>(s), p[0], p[1], p[2], p[3], executor);
     case SB_STEP_CONV:
       return sb_conv(as<sb_conv_desc>(s), p[0], p[1], p[2], executor);
+    case kRowsStep:
+      return run_rows(*s.rows, p, executor);
     default:
       return sb_copy(as<sb_copy_desc>(s), p[0], p[1], executor);
   }
 }
 
-}  // namespace
 }  // namespace sb
 
 extern "C" {

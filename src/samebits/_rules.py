@@ -53,6 +53,16 @@ OPERATIONS: dict[str, Operation] = {
             "tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt": "FUN-1",
         }
     ),
+    "softmax": Operation("ROW-2", "softmax"),
+    "log_softmax": Operation("ROW-3", "log_softmax"),
+    "logsumexp": Operation("ROW-4", "logsumexp"),
+    "cross_entropy": Operation("ROW-5", "cross_entropy"),
+    "layer_norm": Operation("ROW-7", "layer_norm"),
+    "group_norm": Operation("ROW-7", "group_norm"),
+    "rms_norm": Operation("ROW-8", "rms_norm"),
+    "gelu": Operation("ROW-9", "gelu"),
+    "silu": Operation("ROW-11", "silu"),
+    "rotary": Operation("ROW-12", "rotary"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "exact": Operation("EXACT-1"),

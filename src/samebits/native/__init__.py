@@ -23,6 +23,28 @@ from samebits.native._reduce import (
     prod as prod,
     sum as sum,
 )
+from samebits.native._rows import (
+    cross_entropy as cross_entropy,
+    cross_entropy_vjp as cross_entropy_vjp,
+    gelu as gelu,
+    gelu_vjp as gelu_vjp,
+    group_norm as group_norm,
+    group_norm_vjp as group_norm_vjp,
+    layer_norm as layer_norm,
+    layer_norm_vjp as layer_norm_vjp,
+    log_softmax as log_softmax,
+    log_softmax_vjp as log_softmax_vjp,
+    logsumexp as logsumexp,
+    logsumexp_vjp as logsumexp_vjp,
+    rms_norm as rms_norm,
+    rms_norm_vjp as rms_norm_vjp,
+    rotary as rotary,
+    rotary_vjp as rotary_vjp,
+    silu as silu,
+    silu_vjp as silu_vjp,
+    softmax as softmax,
+    softmax_vjp as softmax_vjp,
+)
 from samebits.native._scatter import (
     scatter_add as scatter_add,
     scatter_max as scatter_max,

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "frame/attention_check.h"
 #include "frame/ops.h"
 
 namespace sb {
@@ -77,6 +78,20 @@ int check(const sb_scatter_desc& d, Footprint f[4]) {
   const bool fits = f[0].span.axis(d.length, 1) && f[1].span.axis(d.count, 1) && f[2].span.axis(d.count, 1) &&
                     f[3].span.axis(d.length, 1);
   return fits ? 0 : too_far(who);
+}
+
+template <class Desc>
+int check_attention_as(const char* who, const std::vector<int64_t>& words, std::vector<Footprint>* f,
+                       size_t outputs, int64_t* inputs) {
+  if (words.size() * sizeof(int64_t) != sizeof(Desc)) {
+    return fail("%s: the descriptor has %lld words where %lld are wanted; see samebits.h", who,
+                as_ll(static_cast<int64_t>(words.size())),
+                as_ll(static_cast<int64_t>(sizeof(Desc) / sizeof(int64_t))));
+  }
+  f->clear();
+  if (check_attention(*reinterpret_cast<const Desc*>(words.data()), f)) return -1;
+  *inputs = static_cast<int64_t>(f->size() - outputs);
+  return 0;
 }
 
 template <class Desc>
@@ -184,6 +199,11 @@ int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Foo
       return check_as<sb_copy_desc>("sb_copy", words, footprints, 2);
     case SB_STEP_CONV:
       return check_as<sb_conv_desc>("sb_conv", words, footprints, 3);
+    case SB_STEP_ATTENTION:
+      return check_attention_as<sb_attention_desc>("sb_attention", words, footprints, 1, inputs);
+    case SB_STEP_ATTENTION_BACKWARD:
+      return check_attention_as<sb_attention_grad_desc>("sb_attention_backward", words, footprints, 3,
+                                                        inputs);
     default:
       return fail("sb_program_new: kind %lld is none", as_ll(kind));
   }

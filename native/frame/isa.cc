@@ -18,14 +18,15 @@ struct Choice {
   Kernels (*table)();  // called only where `here`: what fills a table is compiled for its instruction set too
 };
 
-#define SB_TABLE(isa)                     \
-  [] {                                    \
-    return Kernels{#isa,                  \
-                   isa::dot_kernels(),    \
-                   isa::map_kernels(),    \
-                   isa::math_kernels(),   \
-                   isa::reduce_kernels(), \
-                   isa::conv_kernels()};  \
+#define SB_TABLE(isa)                         \
+  [] {                                        \
+    return Kernels{#isa,                      \
+                   isa::dot_kernels(),        \
+                   isa::map_kernels(),        \
+                   isa::math_kernels(),       \
+                   isa::reduce_kernels(),     \
+                   isa::conv_kernels(),       \
+                   isa::attention_kernels()}; \
   }
 
 const Choice* choices(int* count) {

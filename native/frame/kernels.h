@@ -6,6 +6,7 @@
 #ifndef SB_FRAME_KERNELS_H_
 #define SB_FRAME_KERNELS_H_
 
+#include "frame/attention_kernels.h"
 #include "frame/conv_kernels.h"
 #include "frame/dot_kernels.h"
 #include "frame/map_kernels.h"
@@ -21,18 +22,20 @@ struct Kernels {
   const MathKernels* math;
   const ReduceKernels* reduce;
   const ConvKernels* conv;
+  const AttentionKernels* attention;
 };
 
 // The table in use; nullptr with sb_error() set when SAMEBITS_ISA asks for what is not there.
 const Kernels* kernels();
 
-#define SB_DECLARE(isa)                  \
-  namespace isa {                        \
-  const DotKernels* dot_kernels();       \
-  const MapKernels* map_kernels();       \
-  const MathKernels* math_kernels();     \
-  const ReduceKernels* reduce_kernels(); \
-  const ConvKernels* conv_kernels();     \
+#define SB_DECLARE(isa)                        \
+  namespace isa {                              \
+  const DotKernels* dot_kernels();             \
+  const MapKernels* map_kernels();             \
+  const MathKernels* math_kernels();           \
+  const ReduceKernels* reduce_kernels();       \
+  const ConvKernels* conv_kernels();           \
+  const AttentionKernels* attention_kernels(); \
   }
 SB_DECLARE(generic)
 #ifdef __x86_64__

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frame/arena.h"
+#include "frame/attention_check.h"
 #include "frame/checks.h"
 #include "frame/error.h"
 #include "frame/ieee.h"
@@ -257,6 +258,14 @@ const Desc* as(const Step& step) {
   return reinterpret_cast<const Desc*>(step.words.data());
 }
 
+int run_attention(const Step& s, char** p, const sb_executor* executor) {
+  const bool forward = s.kind == SB_STEP_ATTENTION;
+  const auto& d = forward ? *as<sb_attention_desc>(s) : as<sb_attention_grad_desc>(s)->forward;
+  const void* in[SB_ATTENTION_INPUTS];
+  p += place_attention_inputs(d, reinterpret_cast<void* const*>(p), in);
+  if (forward) return sb_attention(&d, in, p[0], executor);
+  return sb_attention_backward(as<sb_attention_grad_desc>(s), in, p[0], p[1], p[2], p[3], executor);
+}
 }  // namespace
 
 Step::Step() = default;
@@ -281,6 +290,9 @@ int run_step(const Step& s, char** p, const sb_executor* executor) {
       return sb_conv(as<sb_conv_desc>(s), p[0], p[1], p[2], executor);
     case kRowsStep:
       return run_rows(*s.rows, p, executor);
+    case SB_STEP_ATTENTION:
+    case SB_STEP_ATTENTION_BACKWARD:
+      return run_attention(s, p, executor);
     default:
       return sb_copy(as<sb_copy_desc>(s), p[0], p[1], executor);
   }

@@ -22,6 +22,8 @@ def _rows(clause_of: dict[str, str]) -> dict[str, Operation]:
 OPERATIONS: dict[str, Operation] = {
     "dot": Operation("DOT-3", "matmul"),
     "conv": Operation("CONV-1", "conv"),
+    "attention": Operation("ATT-1", "attention"),
+    "attention_backward": Operation("ATT-7", "attention_backward"),
     "sum": Operation("SUM-3", "sum"),
     "prod": Operation("PROD-1", "prod"),
     "max": Operation("MAX-1", "max"),

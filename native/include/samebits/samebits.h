@@ -140,6 +140,43 @@ typedef struct {
 } sb_conv_desc;
 SB_API int32_t sb_conv(const sb_conv_desc*, const void* x, const void* w, void* out, const sb_executor*);
 
+// ---- attention (clauses ATT-*) -----------------------------------------------
+// out[b, h, i] = sum over admitted keys j of softmax_j(q[b, h, i] . k[b, g, j] * scale + bias[b, h, i, j]) *
+// v[b, g, j], g = h / (heads / kv_heads). A query admits the keys j with starts[b] <= j < lengths[b] (else 0,
+// keys), j <= i + offset if causal, j > i + offset - window if window > 0, mask[b, h, i, j] true and the bias
+// neither -inf nor its dtype's lowest value. With a table, key j of entry b is slot j % page_size of page
+// table[b, j / page_size] of k and v, whose first stride is that of pages then. Inputs are an array of
+// SB_ATTENTION_INPUTS pointers; from the mask on they are there if `inputs` has the bit 1 << input.
+typedef enum {
+  SB_ATTENTION_Q = 0,
+  SB_ATTENTION_K,
+  SB_ATTENTION_V,
+  SB_ATTENTION_MASK,     // SB_BOOL
+  SB_ATTENTION_BIAS,     // of bias_dtype: dtype, or SB_F32 with the narrow ones
+  SB_ATTENTION_LENGTHS,  // int32 [batch], as the next two
+  SB_ATTENTION_STARTS,
+  SB_ATTENTION_OFFSETS,  // instead of `offset`
+  SB_ATTENTION_TABLE,    // int32 [batch, ceil(keys / page_size)]
+  SB_ATTENTION_INPUTS
+} sb_attention_input;
+typedef struct {
+  int64_t dtype, out_dtype, bias_dtype;
+  int64_t batch, heads, kv_heads, queries, keys, dim, v_dim;  // dim, v_dim: components of keys and of values
+  int64_t inputs, causal, offset, window, page_size, pages;
+  int64_t scale;                     // the bits of a double, which is rounded to f32 unless dtype is SB_F64
+  int64_t q[4], k[4], v[4], out[4];  // strides of batch, head, position, component
+  int64_t mask[4], bias[4];          // strides of batch, head, query, key
+  int64_t table[2];                  // strides of batch, page
+} sb_attention_desc;
+SB_API int32_t sb_attention(const sb_attention_desc*, const void* const* in, void* out, const sb_executor*);
+// The derivatives in q, k and v (not of a paged cache), for that of the result; forward.out says nothing.
+typedef struct {
+  sb_attention_desc forward;
+  int64_t d_out[4], dq[4], dk[4], dv[4];
+} sb_attention_grad_desc;
+SB_API int32_t sb_attention_backward(const sb_attention_grad_desc*, const void* const* in, const void* d_out,
+                                     void* dq, void* dk, void* dv, const sb_executor*);
+
 // ---- reductions (clauses SUM-*, PROD-*, MAX-*, ARG-*, ACC-*) ---------------
 typedef enum {
   SB_SUM = 0,
@@ -232,6 +269,8 @@ typedef enum {
   SB_STEP_SCATTER,
   SB_STEP_COPY,
   SB_STEP_CONV,
+  SB_STEP_ATTENTION,  // operands: the inputs that there are, then out
+  SB_STEP_ATTENTION_BACKWARD,
   SB_STEP_COUNT
 } sb_step_kind;
 typedef struct sb_program sb_program;

@@ -1,6 +1,7 @@
 """The native library on NumPy arrays: the contract's operations, bit for bit those of ``samebits.order``."""
 
 from samebits.native._apply import apply as apply, names as names
+from samebits.native._attention import attention as attention, attention_backward as attention_backward
 from samebits.native._conv import conv as conv, conv_transpose as conv_transpose
 from samebits.native._cumulative import cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum
 from samebits.native._dot import matmul as matmul

@@ -38,6 +38,11 @@ _SIGNATURES = {
         [POINTER(c_int64), c_int32, POINTER(c_int64), POINTER(c_void_p), c_void_p, c_void_p],
     ),
     "sb_conv": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p]),
+    "sb_attention": (c_int32, [POINTER(c_int64), POINTER(c_void_p), c_void_p, c_void_p]),
+    "sb_attention_backward": (
+        c_int32,
+        [POINTER(c_int64), POINTER(c_void_p), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p],
+    ),
     "sb_reduce": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_cumulative": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_scatter": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),

@@ -1,6 +1,7 @@
 """The order contract as slow, obvious NumPy: the definition of each operation's bits (spec/order.md)."""
 
 from samebits.order._accumulate import accumulate as accumulate
+from samebits.order._attention import attention as attention, attention_backward as attention_backward
 from samebits.order._constants import CHUNK as CHUNK, LANES as LANES, VERSION as VERSION
 from samebits.order._conv import conv as conv, conv_transpose as conv_transpose
 from samebits.order._convert import convert as convert

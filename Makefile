@@ -10,10 +10,11 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test sanitize lint bench bench-matmul bench-conv wheel format clean
+.PHONY: help build demo test neon sanitize lint bench bench-matmul bench-conv wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
+	@echo "make neon     the NEON kernels, cross-compiled, under qemu-user (part of make test where the tools are there)"
 	@echo "make sanitize the native code under address, undefined and thread sanitizers"
 	@echo "make build    set up .venv with the package (editable) and its native libraries"
 	@echo "make bench    stock against invariant; rewrites bench/results and the table in bench/README.md"
@@ -29,6 +30,10 @@ demo: $(INSTALLED)
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2
+
+# What `make test` skips where the tools are missing; the cross build is in build/neon.
+neon: .venv/installed-strictly
+	SAMEBITS_REQUIRE_NEON=1 $(BIN)/python -m pytest -q tests/neon
 
 sanitize: .venv/tools
 	CMAKE=$(BIN)/cmake dev/sanitize.sh

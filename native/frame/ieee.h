@@ -25,7 +25,8 @@ class IeeeMode {
     if (changed_) _mm_setcsr(saved_);
   }
 #elif defined(__aarch64__)
-  // FPCR: FZ (24), rounding (22-23), FZ16 (19), trap enables: all zero by default.
+  // FPCR: FZ (24), FZ16 (19) and FIZ (0) flush to zero, 22-23 are the rounding, AHP (26) is another float16,
+  // DN (25), AH (1) and NEP (2) change what a NaN or an idle lane is, the rest traps: all zero by default.
   IeeeMode() {
     asm volatile("mrs %0, fpcr" : "=r"(saved_));
     changed_ = saved_ != 0;

@@ -42,6 +42,8 @@ const Choice* choices(int* count) {
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"),
        SB_TABLE(avx512)},
   };
+#elif defined(__aarch64__)
+  static const Choice all[] = {{"generic", true, SB_TABLE(generic)}, {"neon", true, SB_TABLE(neon)}};
 #else
   static const Choice all[] = {{"generic", true, SB_TABLE(generic)}};
 #endif

@@ -41,6 +41,8 @@ SB_DECLARE(generic)
 #ifdef __x86_64__
 SB_DECLARE(avx2)
 SB_DECLARE(avx512)
+#elif defined(__aarch64__)
+SB_DECLARE(neon)
 #endif
 #undef SB_DECLARE
 

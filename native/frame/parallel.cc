@@ -26,6 +26,8 @@ namespace {
 inline void pause() {
 #ifdef __x86_64__
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // yield does nothing on most cores; this waits about as long as x86's pause
 #endif
 }
 

@@ -12,6 +12,13 @@ def test_lines(capsys):
     assert {"samebits", "python", "numpy", "jax", "jaxlib", "torch", "cpu", "subnormals", "libsamebits"} <= set(lines)
 
 
+def test_instruction_sets_of_an_arm_machine(monkeypatch, capsys):
+    monkeypatch.setattr("samebits.native.isas", lambda: ["generic", "neon"])
+    monkeypatch.setattr("samebits.native.isa", lambda: "neon")
+    assert main(["doctor"]) == 0
+    assert "generic neon; in use: neon" in capsys.readouterr().out
+
+
 @pytest.fixture
 def no_library(monkeypatch, tmp_path):
     monkeypatch.setenv("SAMEBITS_LIBRARY_DIR", str(tmp_path))

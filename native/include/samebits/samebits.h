@@ -50,7 +50,7 @@ typedef struct {
 
 SB_API int32_t sb_contract_version(void);
 SB_API int32_t sb_chunk(void);
-// The instruction set in use: "generic" | "avx2" | "avx512"; NULL with sb_error()
+// The instruction set in use: "generic" | "avx2" | "avx512" | "neon"; NULL with sb_error()
 // when SAMEBITS_ISA names one that is unknown or that this CPU lacks.
 SB_API const char* sb_isa(void);
 // A comma separated list of those that this CPU can run.

@@ -1,0 +1,6 @@
+# Builds for Linux on AArch64 with Debian's cross compiler (g++-aarch64-linux-gnu), and runs what it built with
+# qemu-user: cmake --toolchain dev/aarch64.cmake
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)

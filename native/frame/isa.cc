@@ -18,14 +18,17 @@ struct Choice {
   Kernels (*table)();  // called only where `here`: what fills a table is compiled for its instruction set too
 };
 
-#define SB_TABLE(isa)                     \
-  [] {                                    \
-    return Kernels{#isa,                  \
-                   isa::dot_kernels(),    \
-                   isa::map_kernels(),    \
-                   isa::math_kernels(),   \
-                   isa::reduce_kernels(), \
-                   isa::conv_kernels()};  \
+#define SB_TABLE(isa)                      \
+  [] {                                     \
+    return Kernels{#isa,                   \
+                   isa::dot_kernels(),     \
+                   isa::map_kernels(),     \
+                   isa::math_kernels(),    \
+                   isa::reduce_kernels(),  \
+                   isa::conv_kernels(),    \
+                   isa::window_kernels(),  \
+                   isa::scatter_kernels(), \
+                   isa::top_k_kernels()};  \
   }
 
 const Choice* choices(int* count) {

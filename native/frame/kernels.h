@@ -11,6 +11,9 @@
 #include "frame/map_kernels.h"
 #include "frame/math_kernels.h"
 #include "frame/reduce_kernels.h"
+#include "frame/scatter_kernels.h"
+#include "frame/top_k_kernels.h"
+#include "frame/window_kernels.h"
 
 namespace sb {
 
@@ -21,18 +24,24 @@ struct Kernels {
   const MathKernels* math;
   const ReduceKernels* reduce;
   const ConvKernels* conv;
+  const WindowKernels* window;
+  const ScatterKernels* scatter;
+  const TopKKernels* top_k;
 };
 
 // The table in use; nullptr with sb_error() set when SAMEBITS_ISA asks for what is not there.
 const Kernels* kernels();
 
-#define SB_DECLARE(isa)                  \
-  namespace isa {                        \
-  const DotKernels* dot_kernels();       \
-  const MapKernels* map_kernels();       \
-  const MathKernels* math_kernels();     \
-  const ReduceKernels* reduce_kernels(); \
-  const ConvKernels* conv_kernels();     \
+#define SB_DECLARE(isa)                    \
+  namespace isa {                          \
+  const DotKernels* dot_kernels();         \
+  const MapKernels* map_kernels();         \
+  const MathKernels* math_kernels();       \
+  const ReduceKernels* reduce_kernels();   \
+  const ConvKernels* conv_kernels();       \
+  const WindowKernels* window_kernels();   \
+  const ScatterKernels* scatter_kernels(); \
+  const TopKKernels* top_k_kernels();      \
   }
 SB_DECLARE(generic)
 #ifdef __x86_64__

@@ -290,6 +290,10 @@ int run_step(const Step& s, char** p, const sb_executor* executor) {
       return sb_scatter(as<sb_scatter_desc>(s), p[0], p[1], p[2], p[3], executor);
     case SB_STEP_CONV:
       return sb_conv(as<sb_conv_desc>(s), p[0], p[1], p[2], executor);
+    case SB_STEP_WINDOW:
+      return sb_window(as<sb_window_desc>(s), p[0], p[1], executor);
+    case SB_STEP_TOP_K:
+      return sb_top_k(as<sb_top_k_desc>(s), p[0], p[1], p[2], executor);
     default:
       return sb_copy(as<sb_copy_desc>(s), p[0], p[1], executor);
   }

@@ -72,11 +72,13 @@ int check(const sb_cumulative_desc& d, Footprint f[2]) {
 int check(const sb_scatter_desc& d, Footprint f[4]) {
   const char* who = "sb_scatter";
   if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "index_dtype", d.index_dtype)) return -1;
-  if (check_shape(who, 1, &d.length) || check_shape(who, 1, &d.count)) return -1;
+  const int64_t out[] = {d.length, d.width}, updates[] = {d.count, d.width};
+  if (check_shape(who, 2, out) || check_shape(who, 2, updates)) return -1;
   f[0].item = f[2].item = f[3].item = item_size(d.dtype);
   f[1].item = item_size(d.index_dtype);
-  const bool fits = f[0].span.axis(d.length, 1) && f[1].span.axis(d.count, 1) && f[2].span.axis(d.count, 1) &&
-                    f[3].span.axis(d.length, 1);
+  const int64_t steps[] = {d.width, 1};
+  const bool fits = f[0].span.axes(2, out, steps) && f[1].span.axis(d.count, 1) &&
+                    f[2].span.axes(2, updates, steps) && f[3].span.axes(2, out, steps);
   return fits ? 0 : too_far(who);
 }
 
@@ -183,6 +185,56 @@ int check(const sb_conv_desc& d, Footprint f[3]) {
   return apart(rank, out, d.out) ? 0 : overlapping(who);
 }
 
+int check(const sb_window_desc& d, Footprint f[2]) {
+  const char* who = "sb_window";
+  if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "out_dtype", d.out_dtype)) return -1;
+  if (check_rank(who, d.rank)) return -1;
+  if (check_shape(who, d.rank, d.shape) || check_shape(who, d.rank, d.out_shape)) return -1;
+  for (int64_t i = 0; i < d.rank; ++i) {
+    if (d.window[i] < 1 || d.step[i] < 1 || d.base_dilation[i] < 1 || d.window_dilation[i] < 1) {
+      return fail("%s: axis %lld has window %lld, step %lld and dilations %lld and %lld; each is 1 or more",
+                  who, as_ll(i), as_ll(d.window[i]), as_ll(d.step[i]), as_ll(d.base_dilation[i]),
+                  as_ll(d.window_dilation[i]));
+    }
+    Span places;  // in the dilated, padded operand: all of them fit with room to spare
+    if (d.low[i] < -Span::kLimit || d.low[i] > Span::kLimit || !places.axis(d.out_shape[i] + 1, d.step[i]) ||
+        !places.axis(d.window[i] + 1, d.window_dilation[i]) ||
+        !places.axis(d.shape[i] + 1, d.base_dilation[i]) || !places.axis(2, d.low[i])) {
+      return fail("%s: axis %lld: positions do not fit; check sizes, steps, padding and dilations", who,
+                  as_ll(i));
+    }
+  }
+  int64_t positions;
+  if (!count_of(d.rank, d.window, &positions) || positions > kMostPositions) {
+    return fail("%s: a window has more than %lld positions; reduce whole axes with sb_reduce", who,
+                as_ll(kMostPositions));
+  }
+  f[0].item = item_size(d.dtype);
+  f[1].item = item_size(d.out_dtype);
+  if (!f[0].span.axes(d.rank, d.shape, d.stride) || !f[1].span.axes(d.rank, d.out_shape, d.out_stride)) {
+    return too_far(who);
+  }
+  return apart(d.rank, d.out_shape, d.out_stride) ? 0 : overlapping(who);
+}
+
+int check(const sb_top_k_desc& d, Footprint f[3]) {
+  const char* who = "sb_top_k";
+  if (check_dtype(who, "dtype", d.dtype) || check_dtype(who, "index_dtype", d.index_dtype)) return -1;
+  if (check_rank(who, d.rank)) return -1;
+  if (check_shape(who, d.rank, d.shape) || check_shape(who, 1, &d.length)) return -1;
+  if ((d.largest != 0 && d.largest != 1) || d.k < 0 || d.k > d.length) {
+    return fail("%s: k = %lld of %lld elements, largest = %lld; give a k from 0 to the length, and 0 or 1",
+                who, as_ll(d.k), as_ll(d.length), as_ll(d.largest));
+  }
+  int64_t rows;
+  f[0].item = f[1].item = item_size(d.dtype);
+  f[2].item = item_size(d.index_dtype);
+  if (!f[0].span.axes(d.rank, d.shape, d.stride) || !f[0].span.axis(d.length, d.step)) return too_far(who);
+  if (!count_of(d.rank, d.shape, &rows)) return too_far(who);
+  const int64_t out[] = {rows, d.k}, steps[] = {d.k, 1};
+  return f[1].span.axes(2, out, steps) && f[2].span.axes(2, out, steps) ? 0 : too_far(who);
+}
+
 int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Footprint>* footprints,
                 int64_t* inputs) {
   *inputs = kind == SB_STEP_DOT || kind == SB_STEP_CONV ? 2 : kind == SB_STEP_SCATTER ? 3 : 1;
@@ -204,6 +256,10 @@ int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Foo
     case SB_STEP_ATTENTION_BACKWARD:
       return check_attention_as<sb_attention_grad_desc>("sb_attention_backward", words, footprints, 3,
                                                         inputs);
+    case SB_STEP_WINDOW:
+      return check_as<sb_window_desc>("sb_window", words, footprints, 2);
+    case SB_STEP_TOP_K:
+      return check_as<sb_top_k_desc>("sb_top_k", words, footprints, 3);
     default:
       return fail("sb_program_new: kind %lld is none", as_ll(kind));
   }

@@ -35,6 +35,8 @@ int check(const sb_copy_desc& d, Footprint footprints[2]);
 // Of a dot: that every offset fits, and that the output's elements are apart.
 int check_access(const char* who, const sb_dot_desc& d, Footprint footprints[3]);
 int check(const sb_conv_desc& d, Footprint footprints[3]);
+int check(const sb_window_desc& d, Footprint footprints[2]);
+int check(const sb_top_k_desc& d, Footprint footprints[3]);
 
 // Checks a step's descriptor (any kind but SB_STEP_MAP): its footprints by operand, and how many are inputs.
 int check_words(int64_t kind, const std::vector<int64_t>& words, std::vector<Footprint>* footprints,

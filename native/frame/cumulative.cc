@@ -3,10 +3,13 @@
 // A chunk is one chain of additions, but chunks are independent, and so are rows: kStreams of them
 // run at once, scalar code that the compiler turns into vectors where streams are adjacent. Their
 // local values stay in a buffer in L1 until the offsets are known.
+#include "frame/cumulative.h"
+
 #include <string.h>
 
 #include "frame/axes.h"
 #include "frame/error.h"
+#include "frame/kernels.h"
 #include "frame/parallel.h"
 #include "frame/scalar.h"
 #include "samebits/contract.h"
@@ -16,14 +19,13 @@ namespace {
 
 // 16 chains hide the latency of an addition several times over, and 16 adjacent f32 columns are a
 // cache line; the buffer of local values is then 16 KiB (f32) or 32 KiB (f64).
-constexpr int kStreams = 16;
+constexpr int kStreams = kCumulativeStreams;
 // Elements in a task, as for reductions.
 constexpr int64_t kTaskElements = 1 << 16;
 constexpr int64_t kTasksPerThread = 4;
 
-struct Axis {
-  int64_t length, in_step, out_step;
-};
+using Axis = CumulativeAxis;
+using Rows = CumulativeRows;
 
 bool adjacent(const int64_t* offsets) {
   for (int s = 1; s < kStreams; ++s) {
@@ -125,8 +127,6 @@ class Cumulative {
   }
 };
 
-using Rows = void (*)(const void*, void*, const Axis&, const int64_t*, const int64_t*, int);
-
 template <int dtype>
 Rows with_op(int64_t op) {
   using S = Scalar<dtype>;
@@ -144,6 +144,7 @@ Rows with_op(int64_t op) {
   }
 }
 Rows find(int64_t op, int64_t dtype) {
+  if (op == SB_LOGADDEXP) return cumulative_log_rows(dtype);
   switch (dtype) {
     case SB_F32:
       return with_op<SB_F32>(op);
@@ -163,9 +164,11 @@ Rows find(int64_t op, int64_t dtype) {
 }
 
 int check(const sb_cumulative_desc& d, const void* in, const void* out) {
-  if (d.op != SB_SUM && d.op != SB_PROD && d.op != SB_MAX && d.op != SB_MIN) {
-    return fail("sb_cumulative: operation %lld is not cumulative; give SB_SUM, SB_PROD, SB_MAX or SB_MIN",
-                (long long)d.op);
+  if (d.op != SB_SUM && d.op != SB_PROD && d.op != SB_MAX && d.op != SB_MIN && d.op != SB_LOGADDEXP) {
+    return fail(
+        "sb_cumulative: operation %lld is not cumulative; give SB_SUM, SB_PROD, SB_MAX, SB_MIN or "
+        "SB_LOGADDEXP",
+        (long long)d.op);
   }
   if (!find(d.op, d.dtype)) {
     return fail(
@@ -208,7 +211,7 @@ extern "C" int32_t sb_cumulative(const sb_cumulative_desc* desc, const void* in,
   using namespace sb;
   if (!desc) return fail("sb_cumulative: no descriptor");
   const sb_cumulative_desc& d = *desc;
-  if (check(d, in, out)) return -1;
+  if (check(d, in, out) || !kernels()) return -1;
   const Axes in_axes = plain(d.rank, d.shape, d.in_stride), out_axes = plain(d.rank, d.shape, d.out_stride);
   if (in_axes.count == 0 || d.length == 0) return 0;
   Axis axis{d.length, d.in_step, d.out_step};
@@ -221,7 +224,8 @@ extern "C" int32_t sb_cumulative(const sb_cumulative_desc* desc, const void* in,
   }
   // Few long rows one by one, many together.
   const int64_t rows = in_axes.count;
-  const int64_t batch = rows < kStreams && d.length >= 2 * SB_CHUNK ? 1 : kStreams;
+  const int64_t streams = d.op == SB_LOGADDEXP ? kLogStreams : kStreams;
+  const int64_t batch = rows < streams && d.length >= 2 * SB_CHUNK ? 1 : streams;
   const int64_t batches = (rows + batch - 1) / batch;
   int64_t tasks = 1;
   const __int128 work = static_cast<__int128>(rows) * d.length;
@@ -237,7 +241,7 @@ extern "C" int32_t sb_cumulative(const sb_cumulative_desc* desc, const void* in,
     const int64_t begin = static_cast<int64_t>(static_cast<__int128>(batches) * t / tasks);
     const int64_t end = static_cast<int64_t>(static_cast<__int128>(batches) * (t + 1) / tasks);
     for (int64_t b = begin; b < end; ++b) {
-      int64_t in_offsets[kStreams], out_offsets[kStreams];
+      int64_t in_offsets[kLogStreams], out_offsets[kLogStreams];
       const int64_t rest = rows - b * batch, count = rest < batch ? rest : batch;
       offsets_of(in_axes, b * batch, count, in_offsets);
       offsets_of(out_axes, b * batch, count, out_offsets);

@@ -26,7 +26,10 @@ struct Choice {
                    isa::math_kernels(),       \
                    isa::reduce_kernels(),     \
                    isa::conv_kernels(),       \
-                   isa::attention_kernels()}; \
+                   isa::attention_kernels(),  \
+                   isa::window_kernels(),     \
+                   isa::scatter_kernels(),    \
+                   isa::top_k_kernels()};     \
   }
 
 const Choice* choices(int* count) {

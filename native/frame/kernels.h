@@ -12,6 +12,9 @@
 #include "frame/map_kernels.h"
 #include "frame/math_kernels.h"
 #include "frame/reduce_kernels.h"
+#include "frame/scatter_kernels.h"
+#include "frame/top_k_kernels.h"
+#include "frame/window_kernels.h"
 
 namespace sb {
 
@@ -23,6 +26,9 @@ struct Kernels {
   const ReduceKernels* reduce;
   const ConvKernels* conv;
   const AttentionKernels* attention;
+  const WindowKernels* window;
+  const ScatterKernels* scatter;
+  const TopKKernels* top_k;
 };
 
 // The table in use; nullptr with sb_error() set when SAMEBITS_ISA asks for what is not there.
@@ -36,6 +42,9 @@ const Kernels* kernels();
   const ReduceKernels* reduce_kernels();       \
   const ConvKernels* conv_kernels();           \
   const AttentionKernels* attention_kernels(); \
+  const WindowKernels* window_kernels();       \
+  const ScatterKernels* scatter_kernels();     \
+  const TopKKernels* top_k_kernels();          \
   }
 SB_DECLARE(generic)
 #ifdef __x86_64__

@@ -293,6 +293,10 @@ int run_step(const Step& s, char** p, const sb_executor* executor) {
     case SB_STEP_ATTENTION:
     case SB_STEP_ATTENTION_BACKWARD:
       return run_attention(s, p, executor);
+    case SB_STEP_WINDOW:
+      return sb_window(as<sb_window_desc>(s), p[0], p[1], executor);
+    case SB_STEP_TOP_K:
+      return sb_top_k(as<sb_top_k_desc>(s), p[0], p[1], p[2], executor);
     default:
       return sb_copy(as<sb_copy_desc>(s), p[0], p[1], executor);
   }

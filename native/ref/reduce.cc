@@ -1,4 +1,4 @@
-// Scalar twins of sb_reduce, sb_cumulative and sb_scatter: the clauses as plain loops.
+// Scalar twins of sb_reduce, sb_cumulative, sb_scatter, sb_window and sb_top_k: the clauses as plain loops.
 //
 // For tests. They share no code with the kernels, read one element at a time through its strides,
 // and take only descriptors that the kernels accept.
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frame/ieee.h"
+#include "frame/ops.h"
 #include "samebits/contract.h"
 #include "samebits/samebits.h"
 
@@ -191,12 +192,15 @@ std::vector<T> joined(int64_t op, const std::vector<std::vector<T>>& partials) {
   return r;
 }
 
+// There: of a window, whether a position has a term (WIN-2).
 template <class T>
-T chunked(int64_t op, const std::vector<T>& x) {  // SUM-2 to SUM-6, PROD-1
+T chunked(int64_t op, const std::vector<T>& x,
+          const std::vector<bool>& there = {}) {  // SUM-2 to SUM-6, PROD-1
   std::vector<std::vector<T>> partials;
   for (size_t begin = 0; begin < x.size(); begin += SB_CHUNK) {
     std::vector<T> lanes(SB_LANES, neutral<T>(op));
     for (size_t i = 0; i < SB_CHUNK && begin + i < x.size(); ++i) {
+      if (!there.empty() && !there[begin + i]) continue;
       lanes[i % SB_LANES] = apply(op, lanes[i % SB_LANES], x[begin + i]);
     }
     partials.push_back(lanes);
@@ -289,7 +293,78 @@ void scatter(const sb_scatter_desc& d, const void* index, const void* updates, v
   for (int64_t i = 0; i < d.count; ++i) {
     const int64_t at = d.index_dtype == SB_I32 ? load<int32_t>(index, i) : load<int64_t>(index, i);
     if (at < 0 || at >= d.length) continue;
-    write(d.dtype, out, at, apply(d.op, read<T>(d.dtype, out, at), read<T>(d.dtype, updates, i)));
+    for (int64_t j = 0; j < d.width; ++j) {
+      const int64_t to = at * d.width + j;
+      write(d.dtype, out, to,
+            apply(d.op, read<T>(d.dtype, out, to), read<T>(d.dtype, updates, i * d.width + j)));
+    }
+  }
+}
+
+template <class T>
+void window(const sb_window_desc& d, const void* in, void* out) {
+  const int64_t outputs = count(d.rank, d.out_shape), positions = count(d.rank, d.window);
+  for (int64_t o = 0; o < outputs; ++o) {
+    std::vector<T> x;
+    std::vector<bool> there;
+    std::vector<int64_t> index;
+    for (int64_t t = 0; t < positions; ++t) {
+      int64_t at = 0, number = 0, each = 1, rest_o = o, rest_t = t;
+      bool met = true;
+      for (int64_t a = d.rank - 1; a >= 0; --a) {  // WIN-1
+        const int64_t q =
+            rest_o % d.out_shape[a] * d.step[a] + rest_t % d.window[a] * d.window_dilation[a] - d.low[a];
+        rest_o /= d.out_shape[a];
+        rest_t /= d.window[a];
+        met = met && q >= 0 && q % d.base_dilation[a] == 0 && q / d.base_dilation[a] < d.shape[a];
+        at += q / d.base_dilation[a] * d.stride[a];
+        number += q / d.base_dilation[a] * each;
+        each *= d.shape[a];
+      }
+      x.push_back(met ? read<T>(d.dtype, in, at) : T(0));
+      there.push_back(met);
+      index.push_back(number);
+    }
+    const int64_t to = offset(d.rank, d.out_shape, d.out_stride, o);
+    if (d.op == SB_ARGMAX || d.op == SB_ARGMIN) {
+      std::vector<T> terms;
+      std::vector<int64_t> where;
+      for (size_t i = 0; i < x.size(); ++i) {
+        if (!there[i]) continue;
+        terms.push_back(x[i]);
+        where.push_back(index[i]);
+      }
+      write(d.out_dtype, out, to,
+            terms.empty() ? int64_t{-1} : where[static_cast<size_t>(best(d.op, terms))]);
+    } else {
+      write(d.out_dtype, out, to, chunked(d.op, x, there));
+    }
+  }
+}
+
+// TOP-1, TOP-2: one by one, the best of those that are left.
+template <class T>
+void top_k(const sb_top_k_desc& d, const void* in, void* values, void* indices) {
+  const int64_t rows = count(d.rank, d.shape), size = sb::item_size(d.dtype);
+  for (int64_t r = 0; r < rows; ++r) {
+    const int64_t from = offset(d.rank, d.shape, d.stride, r);
+    std::vector<int64_t> left;
+    for (int64_t i = 0; i < d.length; ++i) left.push_back(i);
+    for (int64_t i = 0; i < d.k; ++i) {
+      size_t first = 0;
+      for (size_t j = 1; j < left.size(); ++j) {
+        const T a = read<T>(d.dtype, in, from + left[j] * d.step),
+                b = read<T>(d.dtype, in, from + left[first] * d.step);
+        const bool nan_a = a != a, nan_b = b != b;
+        if (d.largest ? (nan_a && !nan_b) || (!nan_b && a > b) : (nan_b && !nan_a) || (!nan_a && a < b))
+          first = j;
+      }
+      const int64_t at = from + left[first] * d.step;
+      memcpy(static_cast<char*>(values) + (r * d.k + i) * size, static_cast<const char*>(in) + at * size,
+             static_cast<size_t>(size));
+      write(d.index_dtype, indices, r * d.k + i, left[first]);
+      left.erase(left.begin() + static_cast<int64_t>(first));
+    }
   }
 }
 
@@ -311,6 +386,15 @@ void with_type(int64_t dtype, F f) {
 }  // namespace
 
 extern "C" {
+SB_API int32_t sb_ref_window(const sb_window_desc* d, const void* in, void* out, const sb_executor*) {
+  with_type(d->dtype, [&](auto type) { window<decltype(type)>(*d, in, out); });
+  return 0;
+}
+SB_API int32_t sb_ref_top_k(const sb_top_k_desc* d, const void* in, void* values, void* indices,
+                            const sb_executor*) {
+  with_type(d->dtype, [&](auto type) { top_k<decltype(type)>(*d, in, values, indices); });
+  return 0;
+}
 SB_API int32_t sb_ref_reduce(const sb_reduce_desc* d, const void* in, void* out, const sb_executor*) {
   with_type(d->dtype, [&](auto type) { reduce<decltype(type)>(*d, in, out); });
   return 0;
@@ -324,7 +408,7 @@ SB_API int32_t sb_ref_scatter(const sb_scatter_desc* d, const void* in, const vo
   const int64_t size = d->dtype == SB_F16 || d->dtype == SB_BF16  ? 2
                        : d->dtype == SB_F32 || d->dtype == SB_I32 ? 4
                                                                   : 8;
-  if (d->length) memcpy(out, in, static_cast<size_t>(d->length * size));
+  if (d->length * d->width && out != in) memcpy(out, in, static_cast<size_t>(d->length * d->width * size));
   with_type(d->dtype, [&](auto type) { scatter<decltype(type)>(*d, index, updates, out); });
   return 0;
 }

@@ -188,7 +188,8 @@ typedef enum {
   SB_ANY,
   SB_ALL,
   SB_ACCUMULATE,  // ordered accumulation: the binary counter over single rows
-  SB_REDUCE_COUNT
+  SB_REDUCE_COUNT,
+  SB_LOGADDEXP = 32  // of sb_cumulative alone: cumulative logsumexp
 } sb_reduce_op;
 // The reduced axes are flattened row-major in the order given. out is contiguous
 // over the kept axes. out_dtype: dtype, but SB_I32 / SB_I64 for arg*, SB_BOOL for any / all.
@@ -200,7 +201,7 @@ typedef struct {
 SB_API int32_t sb_reduce(const sb_reduce_desc*, const void* in, void* out, const sb_executor*);
 
 // ---- cumulative (clauses CUM-*) --------------------------------------------
-// op: SB_SUM, SB_PROD, SB_MAX or SB_MIN along one axis; out has strides of its own.
+// op: SB_SUM, SB_PROD, SB_MAX, SB_MIN or SB_LOGADDEXP (floats) along one axis; out has strides of its own.
 typedef struct {
   int64_t op, dtype, reverse;
   int64_t rank, shape[SB_MAX_RANK], in_stride[SB_MAX_RANK], out_stride[SB_MAX_RANK];  // the other axes
@@ -208,13 +209,41 @@ typedef struct {
 } sb_cumulative_desc;
 SB_API int32_t sb_cumulative(const sb_cumulative_desc*, const void* in, void* out, const sb_executor*);
 
+// ---- windows (clauses WIN-*) -------------------------------------------------
+// out[o] = the reduction over window positions t, row-major over all axes, of
+//   in[q / base_dilation], q = o * step + t * window_dilation - low, on each axis;
+// a position that meets no element is no term, but its index counts. low may be negative (it crops);
+// out_shape says how far the windows go. op: SB_SUM, SB_PROD, SB_MAX, SB_MIN with out_dtype as in sb_reduce;
+// SB_ARGMAX, SB_ARGMIN: the row-major index of the element in the operand's shape, -1 of none. float16,
+// bfloat16, float32, float64.
+typedef struct {
+  int64_t op, dtype, out_dtype;
+  int64_t rank, shape[SB_MAX_RANK], stride[SB_MAX_RANK];
+  int64_t window[SB_MAX_RANK], step[SB_MAX_RANK], low[SB_MAX_RANK];
+  int64_t base_dilation[SB_MAX_RANK], window_dilation[SB_MAX_RANK];
+  int64_t out_shape[SB_MAX_RANK], out_stride[SB_MAX_RANK];
+} sb_window_desc;
+SB_API int32_t sb_window(const sb_window_desc*, const void* in, void* out, const sb_executor*);
+
+// ---- top-k (clauses TOP-*, EXACT-3) --------------------------------------------
+// The first k of each row's `length` elements in descending (largest = 1) or ascending order, and their
+// indices; NaNs come first or last. values and indices are contiguous: the other axes, then k. All k =
+// length: a stable sort. dtype: floats, int32, int64.
+typedef struct {
+  int64_t dtype, index_dtype /* SB_I32 or SB_I64 */, largest, k;
+  int64_t rank, shape[SB_MAX_RANK], stride[SB_MAX_RANK];  // the other axes
+  int64_t length, step;                                   // the axis
+} sb_top_k_desc;
+SB_API int32_t sb_top_k(const sb_top_k_desc*, const void* in, void* values, void* indices,
+                        const sb_executor*);
+
 // ---- scatter (clauses SCT-*) -------------------------------------------------
-// out[0..length) starts as a copy of in; then for i = 0, 1, ... count - 1 in this order
-// out[index[i]] = out[index[i]] op updates[i], where 0 <= index[i] < length
-// (another index leaves out alone). op: SB_SUM, SB_PROD, SB_MAX, SB_MIN. All contiguous.
+// Rows of `width` elements: out[0..length) starts as a copy of in; then for i = 0, 1, ... count - 1 in this
+// order out[index[i]] = out[index[i]] op updates[i], where 0 <= index[i] < length (another index leaves out
+// alone). op: SB_SUM, SB_PROD, SB_MAX, SB_MIN. All contiguous.
 typedef struct {
   int64_t op, dtype, index_dtype /* SB_I32 or SB_I64 */;
-  int64_t length, count;
+  int64_t length, count, width;
 } sb_scatter_desc;
 SB_API int32_t sb_scatter(const sb_scatter_desc*, const void* in, const void* index, const void* updates,
                           void* out, const sb_executor*);
@@ -271,6 +300,8 @@ typedef enum {
   SB_STEP_CONV,
   SB_STEP_ATTENTION,  // operands: the inputs that there are, then out
   SB_STEP_ATTENTION_BACKWARD,
+  SB_STEP_WINDOW,
+  SB_STEP_TOP_K,
   SB_STEP_COUNT
 } sb_step_kind;
 typedef struct sb_program sb_program;

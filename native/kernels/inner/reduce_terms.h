@@ -231,9 +231,8 @@ struct Reduce {
 
   static SB_INLINE V neutral() { return splat<V>(neutral_scalar()); }
   static SB_INLINE A neutral_scalar() { return Op::template neutral<Value>; }
-  static SB_INLINE V load(const Item* p) {
-    return Op::template enter<Value>(Source<dtype>::widen(SB_ISA::load<Stored>(p)));
-  }
+  static SB_INLINE V enter(Stored x) { return Op::template enter<Value>(Source<dtype>::widen(x)); }
+  static SB_INLINE V load(const Item* p) { return enter(SB_ISA::load<Stored>(p)); }
   // The first n lanes; the others are neutral.
   static SB_INLINE V load(const Item* p, int n) {
     const V v = Op::template enter<Value>(Source<dtype>::widen(load_first<Stored>(p, n)));

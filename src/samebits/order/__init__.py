@@ -2,10 +2,21 @@
 
 from samebits.order._accumulate import accumulate as accumulate
 from samebits.order._attention import attention as attention, attention_backward as attention_backward
+from samebits.order._accumulate import (
+    Accumulator as Accumulator,
+    accumulate as accumulate,
+    accumulate_partials as accumulate_partials,
+)
 from samebits.order._constants import CHUNK as CHUNK, LANES as LANES, VERSION as VERSION
 from samebits.order._conv import conv as conv, conv_transpose as conv_transpose
 from samebits.order._convert import convert as convert
-from samebits.order._cumulative import cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum
+from samebits.order._cumulative import (
+    cumlogsumexp as cumlogsumexp,
+    cummax as cummax,
+    cummin as cummin,
+    cumprod as cumprod,
+    cumsum as cumsum,
+)
 from samebits.order._dot import dot_general as dot_general, matmul as matmul
 from samebits.order._elementwise import (
     abs as abs,
@@ -117,6 +128,21 @@ from samebits.order._scatter import (
     scatter_max as scatter_max,
     scatter_min as scatter_min,
     scatter_mul as scatter_mul,
+    scatter_sub as scatter_sub,
+    segment_max as segment_max,
+    segment_min as segment_min,
+    segment_prod as segment_prod,
+    segment_sum as segment_sum,
 )
 from samebits.order._sum import mean as mean, prod as prod, sum as sum
 from samebits.order._words import eq_to as eq_to, le_to as le_to, lt_to as lt_to, reduce_precision as reduce_precision
+from samebits.order._top_k import argsort as argsort, sort as sort, top_k as top_k
+from samebits.order._windows import (
+    select_and_scatter_add as select_and_scatter_add,
+    window_argmax as window_argmax,
+    window_argmin as window_argmin,
+    window_max as window_max,
+    window_min as window_min,
+    window_prod as window_prod,
+    window_sum as window_sum,
+)

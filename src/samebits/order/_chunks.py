@@ -39,12 +39,15 @@ def join_subtrees(
     return result
 
 
-def subtrees(start: int, stop: int) -> Iterator[slice]:
-    """The maximal aligned subtrees of terms [start, stop), ascending; the last may end in a short chunk (SPLIT-3)."""
-    first, end = start // CHUNK, -(-stop // CHUNK)
+def subtrees(start: int, stop: int, unit: int = CHUNK) -> Iterator[slice]:
+    """The maximal aligned subtrees of terms [start, stop), ascending; the last may end in a short chunk (SPLIT-3).
+
+    unit: terms of a chunk; 1 for the rows of an ordered accumulation (ACC-4).
+    """
+    first, end = start // unit, -(-stop // unit)
     while first < end:
         size = 1 << (end - first).bit_length() - 1
         while first % size:
             size //= 2
-        yield slice(first * CHUNK, min((first + size) * CHUNK, stop))
+        yield slice(first * unit, min((first + size) * unit, stop))
         first += size

@@ -1,4 +1,4 @@
-"""Cumulative sum, product, max and min: clauses CUM-1 to CUM-7."""
+"""Cumulative sum, product, max, min and logsumexp: clauses CUM-1 to CUM-8."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.order._chunks import chunks
 from samebits.order._dtypes import canonical, floats, narrow, widen
 from samebits.order._extrema import maximum_of, minimum_of
+from samebits.order._functions import exp, log1p
 from samebits.order._ieee import reference
 from samebits.order._parts import by_parts
 
@@ -21,7 +22,7 @@ def _along(x: ArrayLike, axis: int, reverse: bool, name: str, scan: Callable[[ND
     return np.moveaxis(narrow(scan(widen(rows)), x.dtype)[..., order], -1, axis)
 
 
-def _offsets(x: NDArray, combine: _Combine, neutral: int) -> NDArray:
+def _offsets(x: NDArray, combine: _Combine, neutral: float) -> NDArray:
     out = np.empty_like(x)
     offset = np.full(x.shape[:-1], neutral, x.dtype)
     for chunk in chunks(x.shape[-1]):
@@ -38,6 +39,12 @@ def _running(x: NDArray, combine: _Combine) -> NDArray:
     for i in range(1, x.shape[-1]):
         out[..., i] = combine(out[..., i - 1], out[..., i])
     return out
+
+
+def _logaddexp(a: NDArray, b: NDArray) -> NDArray:
+    """log(exp(a) + exp(b)) as CUM-8 composes it: each operation rounds by its own clause."""
+    difference = a - b
+    return np.where(np.isnan(difference), a + b, maximum_of(a, b) + log1p(exp(-np.abs(difference))))
 
 
 @by_parts
@@ -63,3 +70,9 @@ def cummax(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
 def cummin(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
     """The smallest so far along an axis (clauses CUM-4, MAX-1). Any float dtype; TypeError otherwise."""
     return _along(x, axis, reverse, "cummin", lambda rows: _running(rows, minimum_of))
+
+
+@reference
+def cumlogsumexp(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
+    """log of the cumulative sum of exp(x) along an axis (clause CUM-8). Any float dtype; TypeError otherwise."""
+    return _along(x, axis, reverse, "cumlogsumexp", lambda rows: _offsets(rows, _logaddexp, -np.inf))

@@ -19,18 +19,20 @@ from samebits.order._ieee import reference
 class Partial:
     """The product over the terms [start, stop) of k, whole chunks that are one subtree of the dot's tree.
 
-    values: an array in the accumulator's dtype (float32, or float64 of float64). Plain data: pickle it, or send the
-    values as they are and make it again at the other end.
+    values: an array in the accumulator's dtype (float32, or float64 of float64). unit: terms of a chunk; 1 where the
+    terms are the rows of an ordered accumulation (ACC-4). Plain data: pickle it, or send the values as they are and
+    make it again at the other end.
     """
 
     start: int
     stop: int
     values: NDArray
+    unit: int = CHUNK
 
     @property
     def chunks(self) -> int:
         """How many chunks it joins: a power of two, the last one shorter where k ends in it."""
-        return -(-(self.stop - self.start) // CHUNK)
+        return -(-(self.stop - self.start) // self.unit)
 
 
 @reference
@@ -47,7 +49,9 @@ def matmul_partials(a: ArrayLike, b: ArrayLike, start: int = 0) -> list[Partial]
 
 @reference
 def join_partials(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None = None) -> NDArray:
-    """The whole product over k terms, bit for bit that of `matmul` on one worker (clauses SPLIT-5, SPLIT-6).
+    """The whole product over k terms, bit for bit that of `matmul` on one worker (clauses SPLIT-5, SPLIT-6, ACC-5).
+
+    Of `accumulate_partials`: the sum of k rows, bit for bit that of `accumulate`.
 
     partials: of all workers, in any order, values of one shape and dtype. out_dtype: "float16" or "bfloat16" rounds
     float32 values once, as the product of such operands does. Raises ValueError where there are none, where they are
@@ -96,6 +100,13 @@ def joinable(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None) -
         )
     if not parts:
         raise ValueError("join_partials got no partials, and so no shape; a product of no terms is zeros")
+    unit = parts[0].unit
+    if any(p.unit != unit for p in parts) or unit not in (1, CHUNK):
+        raise ValueError(
+            f"join_partials got partials of {', '.join(sorted({str(p.unit) for p in parts}))} terms a chunk; join those "
+            f"of products ({CHUNK}) and those of rows (1) apart"
+        )
+    of_chunks = f"chunks of {CHUNK}" if unit == CHUNK else "rows"
     for p in parts:
         if not (isinstance(p.start, Integral) and isinstance(p.stop, Integral)):
             raise TypeError(f"join_partials got a partial of terms [{p.start!r}, {p.stop!r}); give integers")
@@ -103,16 +114,17 @@ def joinable(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None) -
     stop = 0
     for p in ordered:
         where = f"the partial of terms [{p.start}, {p.stop})"
-        if not 0 <= p.start < p.stop or p.start % (CHUNK * p.chunks) or p.chunks & (p.chunks - 1):
+        if not 0 <= p.start < p.stop or p.start % (unit * p.chunks) or p.chunks & (p.chunks - 1):
             raise ValueError(
-                f"join_partials cannot place {where}: it is no aligned subtree, 2^j chunks of {CHUNK} that begin at a "
-                "multiple of their own length (clause SPLIT-3); make them with matmul_partials"
+                f"join_partials cannot place {where}: it is no aligned subtree, 2^j {of_chunks} that begin at a "
+                "multiple of their own length (clauses SPLIT-3, ACC-4); make them with matmul_partials or "
+                "accumulate_partials"
             )
         if p.start > stop:
             raise ValueError(f"join_partials has no terms [{stop}, {p.start}); gather the partials of all workers")
         if p.start < stop:
             raise ValueError(f"join_partials has the terms [{p.start}, {min(p.stop, stop)}) twice; give each once")
-        if p.stop % CHUNK and p.stop != k:
+        if p.stop % unit and p.stop != k:
             raise ValueError(
                 f"join_partials cannot place {where}: it ends inside a chunk, but k is {k}; split k at multiples of "
                 f"{CHUNK}"

@@ -1,10 +1,11 @@
-"""Scatter with an operation: clauses SCT-1 to SCT-4."""
+"""Scatter with an operation: clauses SCT-1 to SCT-6."""
 
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from samebits.order._arguments import integer
 from samebits.order._dtypes import floats, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
@@ -51,6 +52,12 @@ def scatter_add(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDA
 
 
 @reference
+def scatter_sub(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
+    """As `scatter_add` with - (clause SCT-5)."""
+    return _scatter(operand, index, updates, "scatter_sub", np.subtract)
+
+
+@reference
 def scatter_mul(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
     """As `scatter_add` with * (clauses SCT-*)."""
     return _scatter(operand, index, updates, "scatter_mul", np.multiply)
@@ -66,3 +73,49 @@ def scatter_max(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDA
 def scatter_min(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
     """As `scatter_add` with min (clauses SCT-*, MAX-1)."""
     return _scatter(operand, index, updates, "scatter_min", minimum_of)
+
+
+SEGMENT = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+"""What a segment without rows is (clauses SCT-4, SCT-6)."""
+
+
+def segment_operands(
+    name: str, data: ArrayLike, ids: ArrayLike, num_segments: int, neutral: float
+) -> tuple[NDArray, NDArray, NDArray]:
+    """The operand that a segment operation scatters into, ids and data; TypeError or ValueError names the operation."""
+    data, count = floats(data, name), integer("num_segments", num_segments)
+    if count < 0:
+        raise ValueError(f"{name} takes 0 segments or more, got num_segments {count}")
+    ids = np.asarray(ids)
+    if ids.ndim != 1 or data.ndim == 0 or len(ids) != len(data):
+        raise ValueError(f"{name} takes an id for each row of data, got ids {ids.shape} and data {data.shape}")
+    return scatter_operands(name, np.full((count, *data.shape[1:]), neutral, data.dtype), ids, data)
+
+
+@reference
+def segment_sum(data: ArrayLike, ids: ArrayLike, num_segments: int) -> NDArray:
+    """Row by row, data[i] added to segment ids[i] of zeros (clause SCT-4).
+
+    data: [n, ...] floats; ids: [n] integers, out of range ones are skipped. Returns [num_segments, ...]. Raises
+    TypeError, ValueError.
+    """
+    return _scatter(*segment_operands("segment_sum", data, ids, num_segments, SEGMENT["sum"]), "segment_sum", np.add)
+
+
+@reference
+def segment_prod(data: ArrayLike, ids: ArrayLike, num_segments: int) -> NDArray:
+    """As `segment_sum` with *, from ones (clause SCT-6)."""
+    operands = segment_operands("segment_prod", data, ids, num_segments, SEGMENT["prod"])
+    return _scatter(*operands, "segment_prod", np.multiply)
+
+
+@reference
+def segment_max(data: ArrayLike, ids: ArrayLike, num_segments: int) -> NDArray:
+    """As `segment_sum` with max, from -inf (clause SCT-6)."""
+    return _scatter(*segment_operands("segment_max", data, ids, num_segments, SEGMENT["max"]), "segment_max", maximum_of)
+
+
+@reference
+def segment_min(data: ArrayLike, ids: ArrayLike, num_segments: int) -> NDArray:
+    """As `segment_sum` with min, from inf (clause SCT-6)."""
+    return _scatter(*segment_operands("segment_min", data, ids, num_segments, SEGMENT["min"]), "segment_min", minimum_of)

@@ -1,0 +1,57 @@
+"""Where the windows of a windowed reduction lie: its arguments, checked; shared with the native calls (clause WIN-1)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from samebits.order._arguments import integer
+
+PerAxis = int | Sequence[int]
+Padding = int | Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """One entry for each axis; out: how many windows there are along it."""
+
+    window: tuple[int, ...]
+    strides: tuple[int, ...]
+    low: tuple[int, ...]
+    base_dilation: tuple[int, ...]
+    window_dilation: tuple[int, ...]
+    out: tuple[int, ...]
+
+    @property
+    def positions(self) -> int:
+        """Of one window."""
+        return math.prod(self.window)
+
+
+def _per_axis(name: str, what: str, value: PerAxis, rank: int) -> tuple[int, ...]:
+    row = (value,) * rank if isinstance(value, int | np.integer) else tuple(value)
+    row = tuple(integer(what, v) for v in row)
+    if len(row) != rank:
+        raise ValueError(f"{name} takes one {what} for each of {rank} axes, got {row}")
+    if any(v < 1 for v in row):
+        raise ValueError(f"{name} got {what} {row}; each is 1 or more")
+    return row
+
+
+def windows(name: str, shape: tuple[int, ...], window: PerAxis, strides: PerAxis = 1, padding: Padding = 0,
+            base_dilation: PerAxis = 1, window_dilation: PerAxis = 1) -> Windows:  # fmt: skip
+    """The windows over an array of this shape; ValueError or TypeError names the operation and the argument."""
+    rank = len(shape)
+    sizes, steps = _per_axis(name, "window", window, rank), _per_axis(name, "strides", strides, rank)
+    base = _per_axis(name, "base_dilation", base_dilation, rank)
+    spread = _per_axis(name, "window_dilation", window_dilation, rank)
+    pads = [(padding, padding)] * rank if isinstance(padding, int | np.integer) else [tuple(p) for p in padding]
+    if len(pads) != rank or any(len(p) != 2 for p in pads):
+        raise ValueError(f"{name} takes a padding (low, high) for each of {rank} axes, got {padding}")
+    pads = [(integer("padding", low), integer("padding", high)) for low, high in pads]
+    out = []
+    for n, w, s, (low, high), b, d in zip(shape, sizes, steps, pads, base, spread, strict=True):
+        whole = (n - 1) * b + 1 if n else 0
+        out.append(max(0, (whole + low + high - (w - 1) * d - 1) // s + 1))
+    return Windows(sizes, steps, tuple(low for low, _ in pads), base, spread, tuple(out))

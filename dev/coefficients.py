@@ -18,7 +18,10 @@ mp.mp.dps = 60
 ROOT = Path(__file__).resolve().parent.parent
 LN2 = mp.log(2)
 THIRD = mpf(1) / 3
-KERNELS_ONLY = {"exp_short", "sin_half", "inv_pi", "pi"}
+KERNELS_ONLY = {
+    *("exp_short", "sin_half", "inv_pi", "pi"),
+    *("exp_quick", "exp2_quick", "expm1_quick", "log_quick", "sin_quick", "erf_above", "erf_below"),
+}
 """Constants of the f32 kernels, whose results are defined without a sequence: no contract."""
 
 
@@ -45,6 +48,30 @@ def rounded(name: str, f: Callable, weight: Callable, degree: int, low, high, ca
     rest, size = fit(f, weight, degree, low, high, fixed)
     print(f"{name:12s} degree {degree:2d} on [{float(low):.4g}, {float(high):.4g}]: 2^{float(mp.log(size, 2)):.1f}")
     return fixed + [float(c) for c in rest]
+
+
+def quotient(name: str, f: Callable, degree: int, high) -> tuple[list[float], list[float]]:
+    """Coefficients of two polynomials of one degree, the second beginning with 1: N(x) / D(x) is f to a small part.
+
+    Least squares of the weighted N - f D, with the weights of the last D: fitted again until they agree.
+    """
+    count, high = 8 * degree, mpf(high)
+    nodes = [high / 2 * (1 - mp.cos(mp.pi * (i + mpf("0.5")) / count)) for i in range(count)]
+    values, below = [f(x) for x in nodes], [mpf(1)] * count
+    for _ in range(4):
+        weights = [1 / (v * d) for v, d in zip(values, below, strict=True)]
+        rows = mp.matrix([
+            [w * (x / high) ** j for j in range(degree + 1)] + [-w * v * (x / high) ** j for j in range(1, degree + 1)]
+            for x, v, w in zip(nodes, values, weights, strict=True)
+        ])  # fmt: skip
+        left = mp.matrix([w * v for v, w in zip(values, weights, strict=True)])
+        c = list(mp.lu_solve(rows.T * rows, rows.T * left))
+        above = [a / high**j for j, a in enumerate(c[: degree + 1])]
+        under = [mpf(1)] + [a / high ** (j + 1) for j, a in enumerate(c[degree + 1 :])]
+        below = [mp.polyval(under[::-1], x) for x in nodes]
+    size = max(abs(mp.polyval(above[::-1], x) / d / v - 1) for x, v, d in zip(nodes, values, below, strict=True))
+    print(f"{name:12s} degree {degree:2d} / {degree} on [0, {float(high):.4g}]: 2^{float(mp.log(size, 2)):.1f}")
+    return [float(a) for a in above], [float(a) for a in under]
 
 
 def head(x, bits: int) -> float:
@@ -77,6 +104,7 @@ def polynomials() -> dict[str, list[float]]:
     sin_tail = taylor(lambda j: (-1) ** (j + 1) / factorial(2 * j + 3))
     asin_tail = taylor(lambda j: mp.binomial(2 * j + 2, j + 1) / (4 ** (j + 1) * (2 * j + 3)))
     erf_tail = taylor(lambda j: 2 / mp.sqrt(mp.pi) * (-1) ** (j + 1) / (factorial(j + 1) * (2 * j + 3)))
+    erf_above, erf_below = quotient("erf_quick", lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z), 7, mpf("3.93") ** 2)
     return {
         # (exp(r) - 1 - r) / r^2, |r| <= ln(2)/2: for f64, and shorter for f32
         "exp": rounded("exp", exp_tail, abs, 10, -half_ln2, half_ln2),
@@ -98,6 +126,15 @@ def polynomials() -> dict[str, list[float]]:
         "atan": rounded("atan", taylor(lambda j: mpf((-1) ** (j + 1)) / (2 * j + 3)), lambda z: z, 8, 0, 0.0625, 2),
         # m^(-1/3), sqrt(1/2) <= m <= sqrt(2): a first guess
         "cbrt": rounded("cbrt", lambda m: m ** (-THIRD), lambda m: m**THIRD, 6, mp.sqrt(0.5), mp.sqrt(2), 0),
+        # for f32 where 2^-38 will do: exp(r), 2^r, (exp(r) - 1) / r, the log and sin above
+        "exp_quick": rounded("exp_quick", mp.exp, lambda r: mp.exp(-r), 8, -half_ln2, half_ln2),
+        "exp2_quick": rounded("exp2_quick", lambda r: mpf(2) ** r, lambda r: mpf(2) ** -r, 8, -0.5, 0.5),
+        "expm1_quick": rounded("expm1_quick", taylor(lambda j: 1 / factorial(j + 1)), lambda r: mpf(1), 7, -half_ln2, half_ln2),
+        "log_quick": rounded("log_quick", taylor(lambda j: mpf(2) / (2 * j + 3)), lambda z: z / 2, 3, 0, z_log, 2),
+        "sin_quick": rounded("sin_quick", sin_tail, lambda z: z, 5, 0, z_half, 2),
+        # erf(x) / x for |x| < 3.93, in x^2
+        "erf_above": erf_above,
+        "erf_below": erf_below,
         # erf(x) = x + x (2/sqrt(pi) - 1 + z P(z)), z = x^2, for |x| < 1
         "erf_small": rounded("erf_small", erf_tail, lambda z: z, 11, 0, 1, 2),
         # erf(x) = 1 - exp(-P(x - 1)) for 1 <= x <= 6

@@ -7,6 +7,7 @@
 #include "kernels/inner/math_inverse.h"
 #include "kernels/inner/math_log.h"
 #include "kernels/inner/math_pow.h"
+#include "kernels/inner/math_quick.h"
 #include "kernels/inner/math_root.h"
 #include "kernels/inner/math_trig.h"
 #include "kernels/inner/simd.h"
@@ -52,6 +53,44 @@ SB_INLINE f32h apply(f32h a, f32h b) {
   return narrow(canonical(F::f32(widen(a), widen(b))));
 }
 
+// A group with lanes that math_quick.h does not decide. It computes everything again, so that the loop has
+// nothing to keep for it.
+template <class F>
+__attribute__((noinline)) void decide(const float* x, float* y) {
+  const f32g in = load_group(x);
+  const f64g value = Quick<F>::value(in);
+  f32g out = Quick<F>::finish(in, narrow(value));
+  for (int i = 0; i < kGroup; ++i) {
+    out.v[i] = select(doubtful<F>(in.v[i], value.v[i]), apply<F>(in.v[i]), out.v[i]);
+  }
+  store_group(y, out);
+}
+template <class F>
+SB_INLINE void quick_group(const float* x, float* y) {
+  const f32g in = load_group(x);
+  const f64g value = Quick<F>::value(in);
+  Lanes doubt = doubtful<F>(in.v[0], value.v[0]);
+#pragma GCC unroll 8
+  for (int i = 1; i < kGroup; ++i) doubt |= doubtful<F>(in.v[i], value.v[i]);
+  if (__builtin_expect(any_of(doubt), 0)) return decide<F>(x, y);
+  store_group(y, Quick<F>::finish(in, narrow(value)));
+}
+
+template <class F>
+void quick(const void* x, void* y, int64_t n) {
+  constexpr int64_t lanes = kGroup * kF64Lanes;
+  const float* in = static_cast<const float*>(x);
+  float* out = static_cast<float*>(y);
+  for (; n >= lanes; n -= lanes, in += lanes, out += lanes) quick_group<F>(in, out);
+  if (n > 0) {
+    float rest[lanes];
+    for (float& v : rest) v = 1.0f;  // a lane in doubt costs time, and none is at 1
+    memcpy(rest, in, static_cast<size_t>(n) * sizeof(float));
+    quick_group<F>(rest, rest);
+    memcpy(out, rest, static_cast<size_t>(n) * sizeof(float));
+  }
+}
+
 template <class F, class V>
 void binary(const void* a, const void* b, void* y, int64_t n) {
   constexpr int64_t lanes = kF64Lanes, size = sizeof(V) / lanes;
@@ -67,11 +106,20 @@ void binary(const void* a, const void* b, void* y, int64_t n) {
   }
 }
 
+template <class F>
+constexpr UnaryFn f32_loop() {
+  if constexpr (Quick<F>::kExists) {
+    return quick<F>;
+  } else {
+    return unary<F, f32h>;
+  }
+}
+
 // A constant: asking for the table of an instruction set that this CPU lacks must run none of its code.
 constexpr MathKernels make_table() {
   MathKernels t = {};
-#define SB_UNARY(op, F)                   \
-  t.unary_f32[kOp_##op] = unary<F, f32h>; \
+#define SB_UNARY(op, F)                  \
+  t.unary_f32[kOp_##op] = f32_loop<F>(); \
   t.unary_f64[kOp_##op] = unary<F, f64v>
   SB_UNARY(exp, Exp);
   SB_UNARY(exp2, Exp2);

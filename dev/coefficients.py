@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mpmath as mp
+import special
 from mpmath import mpf
 
 mp.mp.dps = 60
@@ -94,6 +95,7 @@ def polynomials() -> dict[str, list[float]]:
         "erf_small": rounded("erf_small", erf_tail, lambda z: z, 11, 0, 1, 2),
         # erf(x) = 1 - exp(-P(x - 1)) for 1 <= x <= 6
         "erf_large": rounded("erf_large", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), 18, 0, 5, 2),
+        **{name: rounded(name, *row) for name, *row in special.polynomials()},
     }
 
 
@@ -109,6 +111,7 @@ def constants() -> dict[str, list[float]]:
         "two_over_pi": parts(2 / mp.pi, 53),
         "half_pi": parts(mp.pi / 2, 53, 53, 53),
         "erf_c0": parts(2 / mp.sqrt(mp.pi) - 1, 53),
+        **{name: parts(value, *bits) for name, (value, bits) in special.constants().items()},
     }
 
 

@@ -34,6 +34,12 @@ bool is_function(int op) {
     case kOp_sin:
     case kOp_cos:
     case kOp_erf:
+    case kOp_erfc:
+    case kOp_erf_inv:
+    case kOp_lgamma:
+    case kOp_digamma:
+    case kOp_bessel_i0e:
+    case kOp_bessel_i1e:
     case kOp_pow:
       return true;
     default:

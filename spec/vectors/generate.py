@@ -290,6 +290,15 @@ def functions() -> Iterator[Case]:
             yield Case(f"pow_{dtype.name}", "FUN-1" if dtype != F64 else "FUN-2", "pow", inputs)
 
 
+def special() -> Iterator[Case]:
+    for dtype in FLOATS:
+        x = np.concatenate([specials(dtype), numbers(31, 30, dtype, 3)])
+        inside = numbers(32, 30, dtype, 3) * np.array(1 / 64, dtype)  # exact; inside erf_inv's domain
+        for name in ("erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"):
+            clause = "FUN-2" if dtype == F64 else "FUN-1" if name == "erfc" else "FUN-7"
+            yield Case(f"{name}_{dtype.name}", clause, name, [np.append(x, inside)])
+
+
 FAMILIES = {
     "dot": ("dot products (DOT)", dots),
     "conv": ("convolutions (CONV)", convolutions),
@@ -301,6 +310,7 @@ FAMILIES = {
     "elementwise": ("elementwise arithmetic (ELT)", elementwise),
     "convert": ("conversions (CVT)", conversions),
     "functions": ("functions (FUN)", functions),
+    "special": ("special functions (FUN)", special),
 }
 
 

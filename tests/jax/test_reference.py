@@ -95,6 +95,7 @@ UNARY = [
     for n in FLOAT
     if n in "neg abs sign floor ceil is_finite sqrt rsqrt exp exp2 expm1 log log1p tanh logistic sin cos erf".split()
 ]
+UNARY += "erfc erf_inv lgamma digamma bessel_i0e bessel_i1e".split()
 BINARY = [n for n in FLOAT if n not in UNARY and n != "add_any"]
 
 

@@ -17,6 +17,7 @@ FLOATS, INTS = ("float32", "float64"), ("int32", "int64")
 NARROW = ("float16", "bfloat16")
 PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
 FUNCTIONS = ("rsqrt", "exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "sin", "cos", "erf", "pow")
+FUNCTIONS += ("erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e")
 NAN = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000, "float64": 0x7FF8000000000000}
 
 

@@ -15,6 +15,7 @@ from samebits.native._library import check, library, opcode
 
 ROOT = Path(__file__).resolve().parents[2]
 UNARY = ("exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "rsqrt", "sin", "cos", "erf")
+UNARY += ("erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e")
 DTYPES = {"float32": (np.float32, np.uint32, 11), "float64": (np.float64, np.uint64, 12)}
 
 

@@ -1,8 +1,11 @@
 // The table of functions: loops over contiguous blocks around the sequences of math_*.h.
 #include "frame/math_kernels.h"
+#include "kernels/inner/math_bessel.h"
 #include "kernels/inner/math_erf.h"
+#include "kernels/inner/math_erfc.h"
 #include "kernels/inner/math_exceptions.h"
 #include "kernels/inner/math_exp.h"
+#include "kernels/inner/math_gamma.h"
 #include "kernels/inner/math_log.h"
 #include "kernels/inner/math_pow.h"
 #include "kernels/inner/math_trig.h"
@@ -75,6 +78,12 @@ constexpr MathKernels make_table() {
   SB_UNARY(sin, Sin);
   SB_UNARY(cos, Cos);
   SB_UNARY(erf, Erf);
+  SB_UNARY(erfc, Erfc);
+  SB_UNARY(erf_inv, ErfInv);
+  SB_UNARY(lgamma, Lgamma);
+  SB_UNARY(digamma, Digamma);
+  SB_UNARY(bessel_i0e, BesselI0e);
+  SB_UNARY(bessel_i1e, BesselI1e);
 #undef SB_UNARY
   t.pow_f32 = pow<f32h>;
   t.pow_f64 = pow<f64v>;

@@ -70,4 +70,12 @@ from samebits.order._scatter import (
     scatter_min as scatter_min,
     scatter_mul as scatter_mul,
 )
+from samebits.order._special import (
+    bessel_i0e as bessel_i0e,
+    bessel_i1e as bessel_i1e,
+    digamma as digamma,
+    erf_inv as erf_inv,
+    erfc as erfc,
+    lgamma as lgamma,
+)
 from samebits.order._sum import mean as mean, prod as prod, sum as sum

@@ -1,4 +1,4 @@
-"""Measures how exact the native special functions are: erfc, erf_inv, lgamma, digamma (clauses FUN-2, FUN-7).
+"""Measures how exact the native special functions are: erfc, erf_inv, lgamma and so on (clauses FUN-2, FUN-7).
 
     python bench/special.py [--functions lgamma] [--step 256] [--samples 4000]
 
@@ -37,7 +37,11 @@ EXACT: dict[str, Callable] = {
     "bessel_i0e": lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)),
     "bessel_i1e": lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)),
 }
-BESSEL = {"[0, 8]": ("uniform", 0, 8), "[8, 100]": ("uniform", 8, 100), "2^[-60, 0]": ("powers of two", -60, 0)}
+BESSEL = {
+    "[0, 8]": ("uniform", 0.0, 8.0),
+    "[8, 100]": ("uniform", 8.0, 100.0),
+    "2^[-60, 0]": ("powers of two", -60.0, 0.0),
+}
 UNIFORM, POWERS = "uniform", "powers of two"
 RANGES: dict[str, dict[str, tuple[str, float, float]]] = {
     "erfc": {
@@ -78,6 +82,35 @@ RANGES: dict[str, dict[str, tuple[str, float, float]]] = {
     "bessel_i0e": BESSEL,
     "bessel_i1e": BESSEL,
 }
+
+
+TWO: dict[str, dict[str, tuple[tuple[float, float], tuple[float, float]]]] = {
+    "zeta": {
+        "x in [1, 3], q in 2^[-10, 10]": ((1, 3), (-10, 10)),
+        "x in [3, 30], q in 2^[-4, 4]": ((3, 30), (-4, 4)),
+    },
+    "polygamma": {
+        "n = 1, x in 2^[-10, 10]": ((1, 1), (-10, 10)),
+        "n = 2, x in 2^[-10, 10]": ((2, 2), (-10, 10)),
+        "n in 3 to 20, x in 2^[-4, 4]": ((3, 20), (-4, 4)),
+    },
+}
+
+
+def two_operands(name: str, samples: int) -> None:
+    """zeta and polygamma: float64 in ranges of both operands; the first in equal steps, the second in powers of 2."""
+    for label, ((first, last), (low, high)) in TWO[name].items():
+        rng = np.random.default_rng(samples)
+        x, q = rng.uniform(first, last, samples), np.exp2(rng.uniform(low, high, samples))
+        x = np.rint(x) if name == "polygamma" else x
+        got, worst, where = native.apply(name, x, q), 0.0, (0.0, 0.0)
+        with mpmath.workprec(1500):  # mpmath's zeta loses hundreds of digits at large q
+            for a, b, y in zip(x.tolist(), q.tolist(), got.tolist(), strict=True):
+                value = mpmath.zeta(mpmath.mpf(a), mpmath.mpf(b)) if name == "zeta" else mpmath.psi(int(a), b)
+                error = float(abs(y - value) / mpmath.ldexp(1, mpmath.mag(value) - 53))
+                if error > worst:
+                    worst, where = error, (a, b)
+        print(f"{name} float64 {label}: {worst:.2f} ulp at {where!r}", flush=True)
 
 
 def filters() -> dict[str, Callable[[np.ndarray], np.ndarray]]:
@@ -153,11 +186,14 @@ def float64(name: str, samples: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--functions", default=",".join(EXACT))
+    parser.add_argument("--functions", default=",".join([*EXACT, *TWO]))
     parser.add_argument("--step", type=int, default=256)
     parser.add_argument("--samples", type=int, default=4000)
     options = parser.parse_args()
     for name in options.functions.split(","):
+        if name in TWO:
+            two_operands(name, max(1, options.samples // 20))
+            continue
         if options.samples:
             float64(name, options.samples)
         if options.step:

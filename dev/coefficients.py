@@ -112,6 +112,7 @@ def constants() -> dict[str, list[float]]:
         "half_pi": parts(mp.pi / 2, 53, 53, 53),
         "erf_c0": parts(2 / mp.sqrt(mp.pi) - 1, 53),
         **{name: parts(value, *bits) for name, (value, bits) in special.constants().items()},
+        "zeta": [float(mp.bernoulli(2 * j) / mp.factorial(2 * j)) for j in range(1, 13)],
     }
 
 

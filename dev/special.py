@@ -5,6 +5,7 @@ A row: name, function, weight, degree, ends of the interval, how many coefficien
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import mpmath as mp
 from mpmath import mpf
@@ -12,52 +13,52 @@ from mpmath import mpf
 Row = tuple[str, Callable, Callable, int, object, object, int]
 
 
-def erfc_scaled(t: mpf) -> mpf:
+def erfc_scaled(t: Any) -> Any:
     """exp(x^2) erfc(x) (1 + 2 x) with x = 4 (1 + t) / (1 - t)."""
     x = 4 * (1 + t) / (1 - t)
     return mp.exp(x * x) * mp.erfc(x) * (1 + 2 * x)
 
 
-def erf_inv_ratio(w: mpf) -> mpf:
+def erf_inv_ratio(w: Any) -> Any:
     """erf_inv(x) / x with w = -log(1 - x^2)."""
     x = mp.sqrt(-mp.expm1(-w))
     return mp.erfinv(x) / x
 
 
-def erf_inv_tail(s: mpf) -> mpf:
+def erf_inv_tail(s: Any) -> Any:
     """The same with w = s^2."""
     return erf_inv_ratio(s * s)
 
 
-def lgamma_ratio(t: mpf) -> mpf:
+def lgamma_ratio(t: Any) -> Any:
     """lgamma(2 + t) / t."""
     return mp.loggamma(2 + t) / t
 
 
-def stirling(z: mpf) -> mpf:
+def stirling(z: Any) -> Any:
     """x (lgamma(x) - (x - 1/2) log(x) + x - log(2 pi) / 2) with z = 1 / x^2."""
     x = 1 / mp.sqrt(z)
     return x * (mp.loggamma(x) - (x - mpf("0.5")) * mp.log(x) + x - mp.log(2 * mp.pi) / 2)
 
 
 @cache
-def digamma_root() -> mpf:
+def digamma_root() -> Any:
     """The positive one, 1.46..."""
     return mp.findroot(mp.digamma, mpf("1.46163214496836"))
 
 
-def digamma_ratio(t: mpf) -> mpf:
+def digamma_ratio(t: Any) -> Any:
     """digamma(x) / (x - its root) with x = 3/2 + t."""
     x = mpf("1.5") + t
     return mp.digamma(x) / (x - digamma_root())
 
 
-def digamma_rest(s: mpf) -> mpf:
+def digamma_rest(s: Any) -> Any:
     """y^2 (digamma(y + 1/2) - log(y)) with s = 1 / y."""
     return (mp.digamma(1 / s + mpf("0.5")) + mp.log(s)) / (s * s)
 
 
-def cotangent(z: mpf) -> mpf:
+def cotangent(z: Any) -> Any:
     """(pi cot(pi f) - 1 / f) / f with z = f^2."""
     f = mp.sqrt(z)
     return (mp.pi * mp.cot(mp.pi * f) - 1 / f) / f
@@ -71,7 +72,7 @@ def bessel_near(order: int) -> Callable:
 def bessel_far(order: int) -> Callable:
     """sqrt(a) exp(-a) I(a), v = 16 / a - 1."""
 
-    def scaled(v: mpf) -> mpf:
+    def scaled(v: Any) -> Any:
         a = 16 / (v + 1)
         return mp.sqrt(a) * mp.exp(-a) * mp.besseli(order, a)
 
@@ -118,7 +119,7 @@ def polynomials() -> list[Row]:
     ]
 
 
-def constants() -> dict[str, tuple[mpf, tuple[int, ...]]]:
+def constants() -> dict[str, tuple[Any, tuple[int, ...]]]:
     """By name a number, and the bits of the float64 that it becomes a sum of."""
     two = (53, 53)
     return {

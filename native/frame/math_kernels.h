@@ -17,7 +17,8 @@ using BinaryFn = void (*)(const void* a, const void* b, void* y, int64_t n);
 struct MathKernels {
   UnaryFn unary_f32[kOpCount];
   UnaryFn unary_f64[kOpCount];
-  BinaryFn pow_f32, pow_f64;
+  BinaryFn binary_f32[kOpCount];
+  BinaryFn binary_f64[kOpCount];
 };
 
 }  // namespace sb

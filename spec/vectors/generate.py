@@ -297,6 +297,12 @@ def special() -> Iterator[Case]:
         for name in ("erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"):
             clause = "FUN-2" if dtype == F64 else "FUN-1" if name == "erfc" else "FUN-7"
             yield Case(f"{name}_{dtype.name}", clause, name, [np.append(x, inside)])
+        a, b = pairs(dtype)
+        clause = "FUN-2" if dtype == F64 else "FUN-7"
+        exponent = np.append(a, 1 + np.abs(numbers(33, 20, dtype, 2)))
+        yield Case(f"zeta_{dtype.name}", clause, "zeta", [exponent, np.append(b, numbers(34, 20, dtype, 3))])
+        order_ = np.append(a, np.arange(20).astype(dtype))
+        yield Case(f"polygamma_{dtype.name}", clause, "polygamma", [order_, np.append(b, numbers(35, 20, dtype, 3))])
 
 
 FAMILIES = {

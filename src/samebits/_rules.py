@@ -47,7 +47,7 @@ OPERATIONS: dict[str, Operation] = {
             "integer_pow": "ELT-9",
             "exp exp2 expm1 log log1p tanh logistic sin cos erf pow rsqrt": "FUN-1",
             "erfc": "FUN-1",
-            "erf_inv lgamma digamma bessel_i0e bessel_i1e": "FUN-7",
+            "erf_inv lgamma digamma bessel_i0e bessel_i1e zeta polygamma": "FUN-7",
         }
     ),
     # What rounds nothing, or is not ours to round.

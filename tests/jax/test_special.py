@@ -48,6 +48,8 @@ GRADIENTS = {
     "erf_inv": (lax.erf_inv, normal(33) * 0.2),
     "erfc": (lax.erfc, normal(33)),
     "lgamma": (lax.lgamma, jnp.abs(normal(33)) * 9 + 0.1),
+    "digamma": (lax.digamma, jnp.abs(normal(33)) * 9 + 0.1),
+    "polygamma": (lambda v: lax.polygamma(jnp.full_like(v, 2), v), jnp.abs(normal(33)) + 0.1),
     "bessel_i0e": (lax.bessel_i0e, normal(33) * 9),
     "bessel_i1e": (lax.bessel_i1e, normal(33) * 9),
 }

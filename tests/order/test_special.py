@@ -141,6 +141,49 @@ def test_negative_roots_are_met_with_absolute_accuracy():
                 assert abs(y - real(name, a)) < 2.0**-51
 
 
+def test_zeta_and_polygamma():
+    rng = np.random.default_rng(5)
+    x, q = rng.uniform(1, 20, 30), np.exp2(rng.uniform(-6, 5, 30))
+    n = np.arange(30) % 7 + 1.0
+    worst = {"zeta": 0.0, "polygamma": 0.0}
+    with mpmath.workprec(300):
+        for a, k, b, y, g in zip(
+            *(v.tolist() for v in (x, n, q, order.zeta(x, q), order.polygamma(n, q))), strict=True
+        ):
+            for name, got, value in (
+                ("zeta", y, mpmath.zeta(mpmath.mpf(a), mpmath.mpf(b))),
+                ("polygamma", g, mpmath.psi(int(k), mpmath.mpf(b))),
+            ):
+                worst[name] = max(worst[name], float(abs(got - value) / mpmath.ldexp(1, mpmath.mag(value) - 53)))
+    assert 0.4 < worst["zeta"] < 4
+    assert 0.4 < worst["polygamma"] < 5
+    small = x.astype(np.float32), q.astype(np.float32)
+    assert bits.same(order.zeta(*small), order.zeta(*(v.astype(np.float64) for v in small)).astype(np.float32))
+    assert bits.same(order.polygamma(np.zeros(30), q), order.digamma(q))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_zeta_and_polygamma_of_special_operands(dtype):
+    q = np.array([0.0, -0.0, -1, -2, INF, -INF, NAN], dtype)
+    rows = {  # the exponent, then zeta at each q
+        0.5: [NAN] * 7,
+        1.0: [INF] * 6 + [NAN],
+        2.0: [INF, INF, INF, INF, 0.0, NAN, NAN],
+        3.0: [NAN, NAN, NAN, NAN, 0.0, NAN, NAN],
+        INF: [NAN] * 7,
+        NAN: [NAN] * 7,
+    }
+    for x, expected in rows.items():
+        assert bits.same(order.zeta(np.full(7, x, dtype), q), np.array(expected, dtype))
+    assert bits.same(order.polygamma(np.full(7, 1, dtype), q), np.array(rows[2.0], dtype))
+    even = np.array([*rows[3.0][:4], -0.0, NAN, NAN], dtype)
+    assert bits.same(order.polygamma(np.full(7, 2, dtype), q), even)
+    for n in (-1, 0.5, INF, NAN):
+        assert np.isnan(order.polygamma(np.full(3, n, dtype), np.array([0.5, 2, -0.5], dtype))).all()
+    # a root of the terms on both sides: zeta(3, -1/2) = sum over (k + 1/2)^-3 but for one term of each sign
+    assert order.zeta(np.array(3, dtype), np.array(-0.5, dtype)) == pytest.approx(0.4143983221171600, rel=1e-6)
+
+
 @pytest.mark.parametrize("x", [np.arange(3), np.array([True]), np.array([1j])])
 @pytest.mark.parametrize("name", EXACT)
 def test_other_dtypes_are_refused(name, x):

@@ -94,6 +94,8 @@ void fill_type(MapFn (&block)[kOpCount][kMapTypes], MapFn (&single)[kOpCount][kM
       block[op][type] = single[op][type] = call_unary;
     }
     block[kOp_pow][type] = single[kOp_pow][type] = call_binary;
+    block[kOp_zeta][type] = single[kOp_zeta][type] = call_binary;
+    block[kOp_polygamma][type] = single[kOp_polygamma][type] = call_binary;
   } else {
     SB_VALUE2(and);
     SB_VALUE2(or);

@@ -9,6 +9,7 @@
 #include "kernels/inner/math_log.h"
 #include "kernels/inner/math_pow.h"
 #include "kernels/inner/math_trig.h"
+#include "kernels/inner/math_zeta.h"
 #include "kernels/inner/simd.h"
 
 namespace sb {
@@ -43,20 +44,26 @@ void unary(const void* x, void* y, int64_t n) {
   }
 }
 
-SB_INLINE f64v apply_pow(f64v x, f64v y) { return canonical(Pow::f64(x, y)); }
-SB_INLINE f32h apply_pow(f32h x, f32h y) { return narrow(canonical(Pow::f32(widen(x), widen(y)))); }
+template <class F>
+SB_INLINE f64v apply(f64v a, f64v b) {
+  return canonical(F::f64(a, b));
+}
+template <class F>
+SB_INLINE f32h apply(f32h a, f32h b) {
+  return narrow(canonical(F::f32(widen(a), widen(b))));
+}
 
-template <class V>
-void pow(const void* a, const void* b, void* y, int64_t n) {
+template <class F, class V>
+void binary(const void* a, const void* b, void* y, int64_t n) {
   constexpr int64_t lanes = kF64Lanes, size = sizeof(V) / lanes;
-  const char *base = static_cast<const char*>(a), *exponent = static_cast<const char*>(b);
+  const char *first = static_cast<const char*>(a), *second = static_cast<const char*>(b);
   char* out = static_cast<char*>(y);
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes)
-    store(out + i * size, apply_pow(load<V>(base + i * size), load<V>(exponent + i * size)));
+    store(out + i * size, apply<F>(load<V>(first + i * size), load<V>(second + i * size)));
   if (i < n) {
     const int rest = static_cast<int>((n - i) * size);
-    store_n(out + i * size, apply_pow(load_n<V>(base + i * size, rest), load_n<V>(exponent + i * size, rest)),
+    store_n(out + i * size, apply<F>(load_n<V>(first + i * size, rest), load_n<V>(second + i * size, rest)),
             rest);
   }
 }
@@ -85,8 +92,13 @@ constexpr MathKernels make_table() {
   SB_UNARY(bessel_i0e, BesselI0e);
   SB_UNARY(bessel_i1e, BesselI1e);
 #undef SB_UNARY
-  t.pow_f32 = pow<f32h>;
-  t.pow_f64 = pow<f64v>;
+#define SB_BINARY(op, F)                    \
+  t.binary_f32[kOp_##op] = binary<F, f32h>; \
+  t.binary_f64[kOp_##op] = binary<F, f64v>
+  SB_BINARY(pow, Pow);
+  SB_BINARY(zeta, Zeta);
+  SB_BINARY(polygamma, Polygamma);
+#undef SB_BINARY
   return t;
 }
 

@@ -77,5 +77,7 @@ from samebits.order._special import (
     erf_inv as erf_inv,
     erfc as erfc,
     lgamma as lgamma,
+    polygamma as polygamma,
+    zeta as zeta,
 )
 from samebits.order._sum import mean as mean, prod as prod, sum as sum

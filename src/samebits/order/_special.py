@@ -1,4 +1,4 @@
-"""erfc, erf_inv, lgamma, digamma, bessel_i0e, bessel_i1e (clauses FUN-1, FUN-2, FUN-7).
+"""erfc, erf_inv, lgamma, digamma, bessel_i0e, bessel_i1e, zeta, polygamma (clauses FUN-1, FUN-2, FUN-7).
 
 Each returns the dtype that it takes: in float64 what the sequence of spec/functions.md gives; in float32 erfc the
 correctly rounded value (FUN-1), the others the float64 sequence's, rounded once (FUN-7); in float16 and bfloat16 the
@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from samebits.order import _bessel64, _special64
-from samebits.order._dtypes import FLOAT32, floats, narrow, widen
+from samebits.order import _bessel64, _special64, _zeta64
+from samebits.order._dtypes import FLOAT32, floats, narrow, same_dtype, widen
 from samebits.order._functions32 import unary32
 from samebits.order._ieee import reference
 
@@ -56,8 +56,21 @@ def bessel_i1e(x: ArrayLike) -> NDArray:
     return _through_float64("bessel_i1e", _bessel64.bessel_i1e, x)
 
 
-def _through_float64(name: str, float64: Callable[[NDArray], NDArray], x: ArrayLike) -> NDArray:
-    x = floats(x, name)
-    wide = widen(x)
-    y = float64(wide.astype(np.float64).reshape(-1)).astype(wide.dtype)  # float32: the one rounding of FUN-7
-    return narrow(y.reshape(x.shape), x.dtype)
+@reference
+def zeta(x: ArrayLike, q: ArrayLike) -> NDArray:
+    """Hurwitz's zeta, the sum of (q + k)^-x; operands broadcast and have one dtype. inf for x = 1, NaN below."""
+    return _through_float64("zeta", _zeta64.zeta, x, q)
+
+
+@reference
+def polygamma(n: ArrayLike, x: ArrayLike) -> NDArray:
+    """The n-th derivative of digamma; operands broadcast and have one dtype. NaN unless n is whole and >= 0."""
+    return _through_float64("polygamma", _zeta64.polygamma, n, x)
+
+
+def _through_float64(name: str, float64: Callable[..., NDArray], *operands: ArrayLike) -> NDArray:
+    arrays = [floats(x, name) for x in operands]
+    dtype = same_dtype(name, *arrays)
+    wide = np.broadcast_arrays(*(widen(x) for x in arrays))
+    y = float64(*(x.astype(np.float64).reshape(-1) for x in wide))
+    return narrow(y.astype(wide[0].dtype).reshape(wide[0].shape), dtype)  # float32: the one rounding of FUN-7

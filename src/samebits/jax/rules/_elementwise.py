@@ -15,7 +15,7 @@ FLOAT = {
     "is_finite": "is_finite", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
     "log": "log", "log1p": "log1p", "tanh": "tanh", "logistic": "logistic", "sin": "sin", "cos": "cos", "erf": "erf",
     "erfc": "erfc", "erf_inv": "erf_inv", "lgamma": "lgamma", "digamma": "digamma",
-    "bessel_i0e": "bessel_i0e", "bessel_i1e": "bessel_i1e",
+    "bessel_i0e": "bessel_i0e", "bessel_i1e": "bessel_i1e", "zeta": "zeta", "polygamma": "polygamma",
     "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
 }  # fmt: skip
 # Exact on integers and bools, and the same in XLA and here.
@@ -32,8 +32,8 @@ INTEGER = frozenset(
 _NATIVE_INTEGERS = ("int32", "int64")
 _LOGIC = ("eq", "ne", "and", "or", "xor", "not")
 _LATER = frozenset(
-    "acos acosh asin asinh atan atanh atan2 tan sinh cosh cbrt polygamma igamma igammac "
-    "igamma_grad_a random_gamma_grad regularized_incomplete_beta zeta reduce_precision".split()
+    "acos acosh asin asinh atan atanh atan2 tan sinh cosh cbrt igamma igammac "
+    "igamma_grad_a random_gamma_grad regularized_incomplete_beta reduce_precision".split()
 )
 
 

@@ -54,6 +54,8 @@ NUMPY: dict[str, Callable] = {
     "cbrt": np.cbrt,
 }
 NAMES = [*NUMPY, "erf"]
+NAMES += ["erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"]
+DOMAIN |= {"erf_inv": (-1.0, 1.0), "lgamma": (-3.0, 20.0), "digamma": (-3.0, 20.0)}
 Call = Callable[[], object]
 
 

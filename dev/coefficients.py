@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mpmath as mp
+import special
 from mpmath import mpf
 
 mp.mp.dps = 60
@@ -139,6 +140,7 @@ def polynomials() -> dict[str, list[float]]:
         "erf_small": rounded("erf_small", erf_tail, lambda z: z, 11, 0, 1, 2),
         # erf(x) = 1 - exp(-P(x - 1)) for 1 <= x <= 6
         "erf_large": rounded("erf_large", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), 18, 0, 5, 2),
+        **{name: rounded(name, *row) for name, *row in special.polynomials()},
     }
 
 
@@ -158,6 +160,8 @@ def constants() -> dict[str, list[float]]:
         "one_third": parts(THIRD, 53),
         "two_ninths": parts(mpf(2) / 9, 53),
         "erf_c0": parts(2 / mp.sqrt(mp.pi) - 1, 53),
+        **{name: parts(value, *bits) for name, (value, bits) in special.constants().items()},
+        "zeta": [float(mp.bernoulli(2 * j) / mp.factorial(2 * j)) for j in range(1, 13)],
     }
 
 

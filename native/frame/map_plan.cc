@@ -34,6 +34,14 @@ bool is_function(int op) {
     case kOp_sin:
     case kOp_cos:
     case kOp_erf:
+    case kOp_erfc:
+    case kOp_erf_inv:
+    case kOp_lgamma:
+    case kOp_digamma:
+    case kOp_bessel_i0e:
+    case kOp_bessel_i1e:
+    case kOp_zeta:
+    case kOp_polygamma:
     case kOp_pow:
     case kOp_tan:
     case kOp_asin:
@@ -62,6 +70,7 @@ bool looks_at_bits(const MapSpec::Instruction& i) {
 int64_t cost_of(int op) {         // of an element, in units of 0.1 ns
   if (op == kOp_rem) return 100;  // so is a division of integers, within a factor of two; few do many
   if (op == kOp_pow) return 30;
+  if (op == kOp_zeta || op == kOp_polygamma) return 500;
   if (is_function(op)) return 10;
   return op == kOp_div || op == kOp_sqrt || op == kOp_convert || op == kOp_integer_pow || op == kOp_nextafter
              ? 3
@@ -472,7 +481,7 @@ class Planner {
     const bool canonical = values_[static_cast<size_t>(i)].bits_seen;
     out->fn = (canonical ? table.canonical : table.plain)[in.op][in.dtype];
     bool there = out->fn != nullptr;
-    if (in.op == kOp_pow || in.op == kOp_atan2) {
+    if (k.math->binary_f32[in.op]) {
       out->call.binary = (in.dtype == SB_F32 ? k.math->binary_f32 : k.math->binary_f64)[in.op];
       there = out->call.binary != nullptr;
     } else if (is_function(in.op)) {

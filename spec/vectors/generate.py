@@ -374,6 +374,21 @@ def _those_there(suffix: str, clause: str, names: str, inputs: list[NDArray]) ->
         yield case
 
 
+def special() -> Iterator[Case]:
+    for dtype in FLOATS:
+        x = np.concatenate([specials(dtype), numbers(31, 30, dtype, 3)])
+        inside = numbers(32, 30, dtype, 3) * np.array(1 / 64, dtype)  # exact; inside erf_inv's domain
+        for name in ("erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"):
+            clause = "FUN-2" if dtype == F64 else "FUN-1" if name == "erfc" else "FUN-7"
+            yield Case(f"{name}_{dtype.name}", clause, name, [np.append(x, inside)])
+        a, b = pairs(dtype)
+        clause = "FUN-2" if dtype == F64 else "FUN-7"
+        exponent = np.append(a, 1 + np.abs(numbers(33, 20, dtype, 2)))
+        yield Case(f"zeta_{dtype.name}", clause, "zeta", [exponent, np.append(b, numbers(34, 20, dtype, 3))])
+        order_ = np.append(a, np.arange(20).astype(dtype))
+        yield Case(f"polygamma_{dtype.name}", clause, "polygamma", [order_, np.append(b, numbers(35, 20, dtype, 3))])
+
+
 FAMILIES = {
     "dot": ("dot products (DOT)", dots),
     "conv": ("convolutions (CONV)", convolutions),
@@ -387,6 +402,7 @@ FAMILIES = {
     "functions": ("functions (FUN)", functions),
     "integers": ("integers, total order, reduced precision (ELT-10 to ELT-14)", integers),
     "complex": ("complex numbers (CPX)", complexes),
+    "special": ("special functions (FUN)", special),
 }
 
 

@@ -53,6 +53,8 @@ OPERATIONS: dict[str, Operation] = {
             "complex real imag conj": "CPX-2",
             "exp exp2 expm1 log log1p tanh logistic sin cos erf pow rsqrt": "FUN-1",
             "tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt": "FUN-1",
+            "erfc": "FUN-1",
+            "erf_inv lgamma digamma bessel_i0e bessel_i1e zeta polygamma": "FUN-7",
         }
     ),
     "softmax": Operation("ROW-2", "softmax"),

@@ -10,6 +10,7 @@ ONE = ["neg", "abs", "sign", "sqrt", "floor", "ceil", "round_even", "round_away"
 TWO = ["add", "sub", "mul", "div", "rem", "max", "min", "copysign", "nextafter", "eq", "ne", "lt", "le", "gt", "ge"]
 FUNCTIONS = ["exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "rsqrt", "sin", "cos", "erf"]
 FUNCTIONS += ["tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt"]
+FUNCTIONS += ["erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 SIZES = [0, 1, 2, 3, 7, 8, 16, 17, 31, 33, 64, 100, 256, 257, 1000]
 REFERENCE = {"max": "maximum", "min": "minimum"}

@@ -96,6 +96,7 @@ UNARY = [
     if n in "neg abs sign floor ceil is_finite sqrt rsqrt exp exp2 expm1 log log1p tanh logistic sin cos erf "
     "tan asin acos atan sinh cosh asinh acosh atanh cbrt".split()
 ]
+UNARY += "erfc erf_inv lgamma digamma bessel_i0e bessel_i1e".split()
 BINARY = [n for n in FLOAT if n not in UNARY and n != "add_any"]
 
 

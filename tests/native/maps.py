@@ -19,6 +19,7 @@ PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
 FUNCTIONS = ("rsqrt", "exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "sin", "cos", "erf", "pow")
 FUNCTIONS += ("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt")
 BINARY_FUNCTIONS = ("pow", "atan2")
+FUNCTIONS += ("erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e")
 NAN = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000, "float64": 0x7FF8000000000000}
 
 

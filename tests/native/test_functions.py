@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 UNARY = ("exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "rsqrt", "sin", "cos", "erf")
 UNARY += ("tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt")
 BINARY = ("pow", "atan2")
+UNARY += ("erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e")
 DTYPES = {"float32": (np.float32, np.uint32, 11), "float64": (np.float64, np.uint64, 12)}
 
 

@@ -1,15 +1,19 @@
 // The table of functions: loops over contiguous blocks around the sequences of math_*.h.
 #include "frame/math_kernels.h"
+#include "kernels/inner/math_bessel.h"
 #include "kernels/inner/math_erf.h"
+#include "kernels/inner/math_erfc.h"
 #include "kernels/inner/math_exceptions.h"
 #include "kernels/inner/math_exp.h"
 #include "kernels/inner/math_hyperbolic.h"
 #include "kernels/inner/math_inverse.h"
+#include "kernels/inner/math_gamma.h"
 #include "kernels/inner/math_log.h"
 #include "kernels/inner/math_pow.h"
 #include "kernels/inner/math_quick.h"
 #include "kernels/inner/math_root.h"
 #include "kernels/inner/math_trig.h"
+#include "kernels/inner/math_zeta.h"
 #include "kernels/inner/simd.h"
 
 namespace sb {
@@ -142,12 +146,20 @@ constexpr MathKernels make_table() {
   SB_UNARY(acosh, Acosh);
   SB_UNARY(atanh, Atanh);
   SB_UNARY(cbrt, Cbrt);
+  SB_UNARY(erfc, Erfc);
+  SB_UNARY(erf_inv, ErfInv);
+  SB_UNARY(lgamma, Lgamma);
+  SB_UNARY(digamma, Digamma);
+  SB_UNARY(bessel_i0e, BesselI0e);
+  SB_UNARY(bessel_i1e, BesselI1e);
 #undef SB_UNARY
 #define SB_BINARY(op, F)                    \
   t.binary_f32[kOp_##op] = binary<F, f32h>; \
   t.binary_f64[kOp_##op] = binary<F, f64v>
   SB_BINARY(pow, Pow);
   SB_BINARY(atan2, Atan2);
+  SB_BINARY(zeta, Zeta);
+  SB_BINARY(polygamma, Polygamma);
 #undef SB_BINARY
   return t;
 }

@@ -6,6 +6,7 @@
 #ifndef SB_KERNELS_INNER_MATH_EXCEPTIONS_H_
 #define SB_KERNELS_INNER_MATH_EXCEPTIONS_H_
 
+#include "kernels/inner/math_erfc.h"
 #include "kernels/inner/math_exp.h"
 #include "kernels/inner/math_log.h"
 #include "kernels/inner/math_trig.h"
@@ -71,6 +72,11 @@ SB_INLINE f64v corrected<Log1p>(f32h x, f64v y) {
 template <>
 SB_INLINE f64v corrected<Sin>(f32h x, f64v y) {
   static constexpr Exception list[] = {{0x46199998, 0xbeb1fa5d}, {0xc6199998, 0x3eb1fa5d}};
+  return without(list, x, y);
+}
+template <>
+SB_INLINE f64v corrected<Erfc>(f32h x, f64v y) {
+  static constexpr Exception list[] = {{0xb76c9f62, 0x3f800085}};
   return without(list, x, y);
 }
 template <>

@@ -134,6 +134,16 @@ from samebits.order._scatter import (
     segment_prod as segment_prod,
     segment_sum as segment_sum,
 )
+from samebits.order._special import (
+    bessel_i0e as bessel_i0e,
+    bessel_i1e as bessel_i1e,
+    digamma as digamma,
+    erf_inv as erf_inv,
+    erfc as erfc,
+    lgamma as lgamma,
+    polygamma as polygamma,
+    zeta as zeta,
+)
 from samebits.order._sum import mean as mean, prod as prod, sum as sum
 from samebits.order._words import eq_to as eq_to, le_to as le_to, lt_to as lt_to, reduce_precision as reduce_precision
 from samebits.order._top_k import argsort as argsort, sort as sort, top_k as top_k

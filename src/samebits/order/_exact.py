@@ -120,6 +120,7 @@ _VALUE: dict[str, Callable[..., Decimal]] = {
     "sin": lambda x: _sine(x, 0),
     "cos": lambda x: _sine(x, 1),
     "erf": _erf,
+    "erfc": lambda x: 1 - _erf(x),
     "pow": lambda x, y: (y * x.ln()).exp(),  # x > 0
     "tan": lambda x: _sine(x, 0) / _sine(x, 1),
     "asin": lambda x: _atan2(x, (1 - x * x).sqrt()),

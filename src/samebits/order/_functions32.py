@@ -15,6 +15,7 @@ from samebits.order._exact import decide32
 
 _MARGIN = 2.0**-38
 _erf64 = np.frompyfunc(math.erf, 1, 1)
+_erfc64 = np.frompyfunc(math.erfc, 1, 1)
 
 _FLOAT64: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "exp": np.exp,
@@ -38,6 +39,7 @@ _FLOAT64: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "acosh": np.arccosh,
     "atanh": np.arctanh,
     "cbrt": np.cbrt,
+    "erfc": lambda x: np.asarray(_erfc64(x), np.float64),
 }
 
 

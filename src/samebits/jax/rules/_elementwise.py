@@ -14,6 +14,8 @@ FLOAT = {
     "neg": "neg", "abs": "abs", "sign": "sign", "floor": "floor", "ceil": "ceil", "nextafter": "nextafter",
     "is_finite": "is_finite", "sqrt": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1",
     "log": "log", "log1p": "log1p", "tanh": "tanh", "logistic": "logistic", "sin": "sin", "cos": "cos", "erf": "erf",
+    "erfc": "erfc", "erf_inv": "erf_inv", "lgamma": "lgamma", "digamma": "digamma",
+    "bessel_i0e": "bessel_i0e", "bessel_i1e": "bessel_i1e", "zeta": "zeta", "polygamma": "polygamma",
     "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
     "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh",
     "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "cbrt": "cbrt",
@@ -32,8 +34,7 @@ INTEGER = frozenset(
 _NATIVE_INTEGERS = ("int32", "int64")
 _LOGIC = ("eq", "ne", "and", "or", "xor", "not")
 _LATER = frozenset(
-    "erfc erf_inv lgamma digamma polygamma igamma igammac "
-    "igamma_grad_a random_gamma_grad regularized_incomplete_beta bessel_i0e bessel_i1e zeta reduce_precision".split()
+    "igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta reduce_precision".split()
 )
 
 

@@ -24,12 +24,18 @@ SB_INLINE f64v exp_sum(f64v x) {
 
 struct Sinh {
   static SB_INLINE f64v f64(f64v x) { return copysign(exp_sum<-1>(x), x); }
-  static SB_INLINE f64v f32(f64v x) { return f64(x); }
+  static SB_INLINE f64v f32(f64v x) {
+    const f64v e = short_expm1(clamp(abs(x), 0.0, 95.0));
+    return copysign(0.5 * (e + e / (1.0 + e)), x);
+  }
 };
 
 struct Cosh {
   static SB_INLINE f64v f64(f64v x) { return exp_sum<1>(x); }
-  static SB_INLINE f64v f32(f64v x) { return f64(x); }
+  static SB_INLINE f64v f32(f64v x) {
+    const f64v e = short_exp(clamp(abs(x), 0.0, 95.0));
+    return select(x != x, x, 0.5 * (e + 1.0 / e));
+  }
 };
 
 // log(u + v) for u >= 1 and v at most about its last place; above kHuge the operand came times 2^-600.

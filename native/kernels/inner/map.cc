@@ -86,10 +86,9 @@ void fill_type(MapFn (&block)[kOpCount][kMapTypes], MapFn (&single)[kOpCount][kM
     SB_SET(copysign, binary, T, value2<op_copysign, false>);  // bit operations, as select
     SB_SET(neg, unary, T, value1<op_neg, false>);
     SB_SET(abs, unary, T, value1<op_abs, false>);
-    constexpr int functions[] = {kOp_exp,      kOp_exp2, kOp_expm1, kOp_log, kOp_log1p, kOp_tanh,
-                                 kOp_logistic, kOp_sin,  kOp_cos,   kOp_erf, kOp_rsqrt,
-                                 kOp_tan,      kOp_asin, kOp_acos,  kOp_atan, kOp_sinh, kOp_cosh,
-                                 kOp_asinh,    kOp_acosh, kOp_atanh, kOp_cbrt};
+    constexpr int functions[] = {kOp_exp,  kOp_exp2, kOp_expm1, kOp_log,   kOp_log1p, kOp_tanh,  kOp_logistic,
+                                 kOp_sin,  kOp_cos,  kOp_erf,   kOp_rsqrt, kOp_tan,   kOp_asin,  kOp_acos,
+                                 kOp_atan, kOp_sinh, kOp_cosh,  kOp_asinh, kOp_acosh, kOp_atanh, kOp_cbrt};
     for (int op : functions) {
       block[op][type] = single[op][type] = call_unary;
     }

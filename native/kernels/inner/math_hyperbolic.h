@@ -9,8 +9,8 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-// (exp(a) + sign exp(-a)) / 2 for a = |x| = k ln 2 + r: 2^(k-1) ((1 + sign q) + (expm1(r) + sign q expm1(-r))),
-// q = 2^-2k; from k = 30 on exp(-a) no longer shows.
+// (exp(a) + sign exp(-a)) / 2 for a = |x| = k ln 2 + r: 2^(k-1) ((1 + sign q) + (expm1(r) + sign q
+// expm1(-r))), q = 2^-2k; from k = 30 on exp(-a) no longer shows.
 template <int sign>
 SB_INLINE f64v exp_sum(f64v x) {
   const ExpReduced e = exp_reduce(clamp(abs(x), 0.0, 800.0));

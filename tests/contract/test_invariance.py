@@ -87,7 +87,8 @@ def test_negative_control_numpy_sum_sees_the_layout(numbers):
     assert not bits.same(np.asfortranarray(x).sum(axis=1), x.sum(axis=1))
 
 
-@pytest.mark.parametrize("operation", ["exp", "tanh", "log1p", "sin", "erf", "logistic", "sqrt", "rsqrt"])
+@pytest.mark.parametrize("operation", ["exp", "tanh", "log1p", "sin", "erf", "logistic", "sqrt", "rsqrt", "tan", "atan",
+                                       "cosh", "asinh", "cbrt"])  # fmt: skip
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_elements_do_not_see_their_place(numbers, operation, dtype):
     x = np.abs(numbers(0, 100, dtype)) + dtype(0.01)

@@ -8,6 +8,8 @@
 
 #include "kernels/inner/math_erfc.h"
 #include "kernels/inner/math_exp.h"
+#include "kernels/inner/math_hyperbolic.h"
+#include "kernels/inner/math_inverse.h"
 #include "kernels/inner/math_log.h"
 #include "kernels/inner/math_trig.h"
 
@@ -85,6 +87,34 @@ SB_INLINE f64v corrected<Cos>(f32h x, f64v y) {
       {0x5f18b878, 0x3f7f14bb}, {0x6115cb11, 0x3f78142f}, {0x7908cd73, 0x3f798bb5},
       {0xdf18b878, 0x3f7f14bb}, {0xe115cb11, 0x3f78142f}, {0xf908cd73, 0x3f798bb5},
   };
+  return without(list, x, y);
+}
+template <>
+SB_INLINE f64v corrected<Acos>(f32h x, f64v y) {
+  static constexpr Exception list[] = {{0x328885a3, 0x3fc90fdb}, {0x39826222, 0x3fc907b5}};
+  return without(list, x, y);
+}
+template <>
+SB_INLINE f64v corrected<Atan>(f32h x, f64v y) {
+  static constexpr Exception list[] = {{0x3d8d6b23, 0x3d8d31c3}, {0xbd8d6b23, 0xbd8d31c3}};
+  return without(list, x, y);
+}
+template <>
+SB_INLINE f64v corrected<Sinh>(f32h x, f64v y) {
+  static constexpr Exception list[] = {{0x3a1285ff, 0x3a1285ff}, {0xba1285ff, 0xba1285ff}};
+  return without(list, x, y);
+}
+template <>
+SB_INLINE f64v corrected<Asinh>(f32h x, f64v y) {
+  static constexpr Exception list[] = {
+      {0x4bdd65a5, 0x418f034b}, {0x655890d3, 0x4254d1f9}, {0x6eb1a8ec, 0x42845a89},
+      {0xcbdd65a5, 0xc18f034b}, {0xe55890d3, 0xc254d1f9}, {0xeeb1a8ec, 0xc2845a89},
+  };
+  return without(list, x, y);
+}
+template <>
+SB_INLINE f64v corrected<Acosh>(f32h x, f64v y) {
+  static constexpr Exception list[] = {{0x655890d3, 0x4254d1f9}, {0x6eb1a8ec, 0x42845a89}};
   return without(list, x, y);
 }
 

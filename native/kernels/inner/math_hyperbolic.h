@@ -9,8 +9,8 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-// (exp(a) + sign exp(-a)) / 2 for a = |x| = k ln 2 + r: 2^(k-1) ((1 + sign q) + (expm1(r) + sign q expm1(-r))),
-// q = 2^-2k; from k = 30 on exp(-a) no longer shows.
+// (exp(a) + sign exp(-a)) / 2 for a = |x| = k ln 2 + r: 2^(k-1) ((1 + sign q) + (expm1(r) + sign q
+// expm1(-r))), q = 2^-2k; from k = 30 on exp(-a) no longer shows.
 template <int sign>
 SB_INLINE f64v exp_sum(f64v x) {
   const ExpReduced e = exp_reduce(clamp(abs(x), 0.0, 800.0));
@@ -24,12 +24,18 @@ SB_INLINE f64v exp_sum(f64v x) {
 
 struct Sinh {
   static SB_INLINE f64v f64(f64v x) { return copysign(exp_sum<-1>(x), x); }
-  static SB_INLINE f64v f32(f64v x) { return f64(x); }
+  static SB_INLINE f64v f32(f64v x) {
+    const f64v e = short_expm1(clamp(abs(x), 0.0, 95.0));
+    return copysign(0.5 * (e + e / (1.0 + e)), x);
+  }
 };
 
 struct Cosh {
   static SB_INLINE f64v f64(f64v x) { return exp_sum<1>(x); }
-  static SB_INLINE f64v f32(f64v x) { return f64(x); }
+  static SB_INLINE f64v f32(f64v x) {
+    const f64v e = short_exp(clamp(abs(x), 0.0, 95.0));
+    return select(x != x, x, 0.5 * (e + 1.0 / e));
+  }
 };
 
 // log(u + v) for u >= 1 and v at most about its last place; above kHuge the operand came times 2^-600.

@@ -46,32 +46,37 @@ struct Acos {  // pi/2 - asin(x), or 0 or pi and twice the half
 };
 
 // base + sign atan(n / d), 0 <= n <= d; atan(n / d) = atan(c) + atan(g), c of 0, 1/2, 1.
+// Without `precise` the quotient and the sum are rounded.
 struct Angle {
   f64v value, g;
 };
+template <bool precise>
 SB_INLINE Angle angle(f64v n, f64v d, Pair base, f64v sign) {
   const i64v one = n >= 0.75 * d, half = n >= 0.25 * d;
   const f64v c = select(one, 1.0, select(half, 0.5, dup(0.0)));
   const f64v top = n - c * d;  // exact
   const Pair bottom = fast_two_sum(d, c * n);
   const f64v g = top / bottom.hi, z = g * g;
+  const f64v atan_hi = select(one, 0.5 * kHalfPi[0], select(half, kAtanHalf[0], dup(0.0)));
+  if (!precise) return {fma(sign, atan_hi, base.hi) + sign * fma(g * z, horner(z, kAtan), g), g};
   const f64v lo = fma(-g, bottom.lo, fma(-g, bottom.hi, top)) / bottom.hi;
   const f64v rest = fma(g * z, horner(z, kAtan), lo);
-  const f64v atan_hi = select(one, 0.5 * kHalfPi[0], select(half, kAtanHalf[0], dup(0.0)));
   const f64v atan_lo = select(one, 0.5 * kHalfPi[1], select(half, kAtanHalf[1], dup(0.0)));
   const Pair p = fast_two_sum(base.hi, sign * atan_hi), q = fast_two_sum(p.hi, sign * g);
   return {q.hi + (q.lo + ((p.lo + fma(sign, atan_lo, base.lo)) + sign * rest)), g};
 }
 
 struct Atan {
-  static SB_INLINE f64v f64(f64v x) {
+  template <bool precise>
+  static SB_INLINE f64v of(f64v x) {
     const f64v a = select(abs(x) > 0x1p64, 0x1p64, abs(x));
     const i64v steep = a > 1.0;
     const Pair base = {select(steep, kHalfPi[0], dup(0.0)), select(steep, kHalfPi[1], dup(0.0))};
     const f64v sign = select(steep, -1.0, dup(1.0));
-    return copysign(angle(select(steep, 1.0, a), select(steep, a, 1.0), base, sign).value, x);
+    return copysign(angle<precise>(select(steep, 1.0, a), select(steep, a, 1.0), base, sign).value, x);
   }
-  static SB_INLINE f64v f32(f64v x) { return f64(x); }
+  static SB_INLINE f64v f64(f64v x) { return of<true>(x); }
+  static SB_INLINE f64v f32(f64v x) { return of<false>(x); }
 };
 
 struct Atan2 {
@@ -97,16 +102,15 @@ struct Atan2 {
     const Sector t = sector(y, x);
     const f64v factor = select(t.d < 0x1p-900, 0x1p200, select(t.d > 0x1p900, 0x1p-200, dup(1.0)));
     const f64v n = t.n * factor, d = t.d * factor;
-    const Angle a = angle(n, d, t.base, t.sign);
+    const Angle a = angle<true>(n, d, t.base, t.sign);
     return finish(y, x, select(t.right & (n < 0x1p-27 * d), a.g, a.value));
   }
-  // The value is off by less than 2^-52 of itself. Within 2^-50 of a tie of float32, or where its ties lie
+  // The value is off by less than 2^-50 of itself. Within 2^-47 of a tie of float32, or where its ties lie
   // elsewhere, that is, where it is subnormal, the lane decides in integers.
   static SB_INLINE f64v f32(f64v y, f64v x) {
     const Sector t = sector(y, x);
-    const Angle a = angle(t.n, t.d, t.base, t.sign);
-    f64v value = a.value;
-    const i64v close = ((bits_as<i64v>(value) + (8 - 0x10000000)) & 0x1ffffff0) == 0;
+    f64v value = angle<false>(t.n, t.d, t.base, t.sign).value;
+    const i64v close = ((bits_as<i64v>(value) + (64 - 0x10000000)) & 0x1fffff80) == 0;
     const i64v subnormal = (value < 0x1p-126) & (value > 0x1p-151);
     if (any(close | subnormal)) value = atan2_decided(y, x, value, close | subnormal);
     return finish(y, x, value);

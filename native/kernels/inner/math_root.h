@@ -8,13 +8,14 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-// x = 2^3k w, w = 2^j m with j of -1, 0, 1: i is w^(-1/3), by a polynomial in m and one step of Halley's; then
-// y = w i^2 and what y^3 lacks to w.
+// x = 2^3k w, w = 2^j m with j of -1, 0, 1: i is w^(-1/3), by a polynomial in m and one step of Halley's;
+// then y = w i^2 and what y^3 lacks to w.
 struct Cbrt {
   static SB_INLINE f64v of_normal(Split s) {
     const Whole k = nearest(s.k, kOneThird[0]);
     const f64v j = s.k - 3.0 * k.value, w = s.m * pow2(j);
-    const f64v guess = horner(s.m, kCbrt) * select(j > 0.0, kCbrtTwo[1], select(j < 0.0, kCbrtTwo[0], dup(1.0)));
+    const f64v guess =
+        horner(s.m, kCbrt) * select(j > 0.0, kCbrtTwo[1], select(j < 0.0, kCbrtTwo[0], dup(1.0)));
     const f64v h = fma(-w, guess * guess * guess, 1.0);
     const f64v i = fma(guess * h, fma(h, kTwoNinths[0], kOneThird[0]), guess);
     const f64v square = i * i, y = w * square;

@@ -154,7 +154,15 @@ struct Tan {  // sin / cos or -cos / sin of what is left, both as pairs
     const Pair d = {select(odd, s.hi, c.hi), select(odd, s.lo, c.lo)};
     return select(abs(x) < 0x1p-27, x, quotient(n, d));
   }
-  static SB_INLINE f64v f32(f64v x) { return f64(x); }
+  static SB_INLINE f64v f32(f64v x) {
+    const Whole k = nearest(x, kTwoOverPi[0]);
+    TrigReduced t = {k.word, {fma(k.value, -kHalfPi[1], fma(k.value, -kHalfPi[0], x)), dup(0.0)}};
+    if (any(abs(x) >= kLargeAngle)) t = with_large(x, t, 190, false);
+    const f64v r = t.r.hi, z = r * r;
+    const f64v s = fma(r * z, horner(z, kSin), r), c = fma(z * z, horner(z, kCos), fma(z, -0.5, 1.0));
+    const i64v odd = (t.word & 1) != 0;
+    return select(abs(x) < 0x1p-27, x, select(odd, -c, s) / select(odd, s, c));
+  }
 };
 
 }  // namespace

@@ -53,10 +53,13 @@ inline int64_t item(int64_t dtype) {
     case SB_I8:
     case SB_U8:
       return 1;
+    case SB_I16:
+    case SB_U16:
     case SB_F16:
     case SB_BF16:
       return 2;
     case SB_I32:
+    case SB_U32:
     case SB_F32:
       return 4;
     default:

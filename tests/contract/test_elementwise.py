@@ -6,14 +6,17 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 FLOATS = [np.float32, np.float64, ml_dtypes.bfloat16, np.float16]
-ONE = ["neg", "abs", "sign", "sqrt", "floor", "ceil", "round_even", "round_away", "is_finite"]
-TWO = ["add", "sub", "mul", "div", "rem", "max", "min", "copysign", "nextafter", "eq", "ne", "lt", "le", "gt", "ge"]
+INTEGER_ONE = ["neg", "abs", "sign", "not", "population_count", "clz", "square"]
+ONE = ["square", "neg", "abs", "sign", "sqrt", "floor", "ceil", "round_even", "round_away", "is_finite"]
+TWO = ["add", "sub", "mul", "div", "rem", "max", "min", "copysign", "nextafter", "eq", "ne", "lt", "le", "gt", "ge",
+       "eq_to", "lt_to", "le_to"]  # fmt: skip
 FUNCTIONS = ["exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "rsqrt", "sin", "cos", "erf"]
 FUNCTIONS += ["tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt"]
 FUNCTIONS += ["erfc", "erf_inv", "lgamma", "digamma", "bessel_i0e", "bessel_i1e"]
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 SIZES = [0, 1, 2, 3, 7, 8, 16, 17, 31, 33, 64, 100, 256, 257, 1000]
-REFERENCE = {"max": "maximum", "min": "minimum"}
+REFERENCE = {"max": "maximum", "min": "minimum", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+             "not": "bitwise_not"}  # fmt: skip
 
 
 def skip(operation, dtype):
@@ -39,12 +42,15 @@ def test_floats(agree, numbers, operation, dtype, n, special, seed):
     agree(operation, *operands, operation=REFERENCE.get(operation, operation))
 
 
-@pytest.mark.parametrize("operation", ["add", "sub", "mul", "neg", "abs", "sign", "max", "min", "eq", "ne", "lt", "le",
-                                       "gt", "ge"])  # fmt: skip
-@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("operation", [
+    "add", "sub", "mul", "neg", "abs", "sign", "max", "min", "eq", "ne", "lt", "le", "gt", "ge", "div", "rem", "mulhi",
+    "and", "or", "xor", "not", "shift_left", "shift_right_logical", "shift_right_arithmetic", "population_count", "clz",
+    "eq_to", "lt_to", "le_to", "square",
+])  # fmt: skip
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers(agree, operation, dtype):
-    for n in (1, 17, 300):
-        operands = [integers(n + i, n, dtype) for i in range(1 if operation in ONE else 2)]
+    for n in (1, 300):
+        operands = [integers(n + i, n, dtype) for i in range(1 if operation in INTEGER_ONE else 2)]
         agree(operation, *operands, operation=REFERENCE.get(operation, operation))
 
 

@@ -12,7 +12,8 @@ from samebits import bits, native
 
 FOLDER = Path(__file__).parents[2] / "spec" / "vectors"
 ROOT = FOLDER.parents[1]
-NAMES = {"maximum": "max", "minimum": "min"}  # of samebits.native.apply
+NAMES = {"maximum": "max", "minimum": "min", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+         "bitwise_not": "not"}  # fmt: skip  # of samebits.native.apply
 
 
 def load_generator():

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from samebits.native._library import DTYPES, check, library, opcode
 
-FLOATS, INTS = ("float32", "float64"), ("int32", "int64")
+FLOATS = ("float32", "float64")
+INTS = tuple(f"{u}int{n}" for u in ("", "u") for n in (8, 16, 32, 64))
 NARROW = ("float16", "bfloat16")
-PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
+PREDICATES = ("eq", "ne", "lt", "le", "gt", "ge", "eq_to", "lt_to", "le_to", "is_finite")
 FUNCTIONS = ("rsqrt", "exp", "exp2", "expm1", "log", "log1p", "tanh", "logistic", "sin", "cos", "erf", "pow")
 FUNCTIONS += ("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt")
 BINARY_FUNCTIONS = ("pow", "atan2")

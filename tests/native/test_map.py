@@ -41,19 +41,23 @@ from tests.native.maps import (
 
 SIZES = (0, 1, 2, 3, 7, 8, 16, 17, 31, 33, 64, 100, 256, 257, 1000)
 INTEGER_DTYPES = tuple(d for d in DTYPES if "int" in d)
+ORDERED, ALL = (*FLOATS, *INTS, "bool"), (*FLOATS, *INTS, *NARROW)
 UNARY = {
-    "neg": FLOATS + INTS, "abs": FLOATS + INTS, "sign": FLOATS + INTS, "floor": FLOATS, "ceil": FLOATS,
+    "neg": ALL, "abs": ALL, "sign": FLOATS + INTS, "floor": FLOATS, "ceil": FLOATS,
     "round_even": FLOATS, "round_away": FLOATS, "is_finite": FLOATS, "sqrt": FLOATS, "not": (*INTS, "bool"),
+    "population_count": INTS, "clz": INTS,
 }  # fmt: skip
 BINARY = {
-    "add": FLOATS + INTS, "sub": FLOATS + INTS, "mul": FLOATS + INTS, "div": FLOATS, "rem": FLOATS,
-    "max": FLOATS + INTS, "min": FLOATS + INTS, "nextafter": FLOATS, "copysign": FLOATS,
-    "eq": (*FLOATS, *INTS, "bool"), "ne": (*FLOATS, *INTS, "bool"), "lt": FLOATS + INTS, "le": FLOATS + INTS,
-    "gt": FLOATS + INTS, "ge": FLOATS + INTS, "and": (*INTS, "bool"), "or": (*INTS, "bool"), "xor": (*INTS, "bool"),
+    "add": FLOATS + INTS, "sub": FLOATS + INTS, "mul": FLOATS + INTS, "div": FLOATS + INTS,
+    "rem": FLOATS + INTS, "max": ORDERED, "min": ORDERED, "nextafter": FLOATS, "copysign": (*FLOATS, *NARROW),
+    "eq": ORDERED, "ne": ORDERED, "lt": ORDERED, "le": ORDERED, "gt": ORDERED, "ge": ORDERED,
+    "eq_to": (*ALL, "bool"), "lt_to": (*ALL, "bool"), "le_to": (*ALL, "bool"),
+    "and": (*INTS, "bool"), "or": (*INTS, "bool"), "xor": (*INTS, "bool"), "mulhi": INTS,
+    "shift_left": INTS, "shift_right_logical": INTS, "shift_right_arithmetic": INTS,
 }  # fmt: skip
 REFERENCE = {
-    "max": order.maximum, "min": order.minimum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "not": lambda x: ~x,
+    "max": order.maximum, "min": order.minimum, "and": order.bitwise_and, "or": order.bitwise_or,
+    "xor": order.bitwise_xor, "not": order.bitwise_not,
 }  # fmt: skip
 
 
@@ -97,6 +101,27 @@ def test_integer_pow_is_the_reference(dtype, exponent):
     else:
         wanted = order.integer_pow(x, exponent)
     same_everywhere(lambda x: unary("integer_pow", x, exponent), [x], wanted)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+@pytest.mark.parametrize("exponent", [0, 1, 2, 7, 2**63 - 1])
+def test_integer_pow_of_integers_is_the_reference(dtype, exponent):
+    x = np.concatenate([specials(dtype), anything(np.random.default_rng(3), dtype, 300)])
+    same_everywhere(lambda x: unary("integer_pow", x, exponent), [x], order.integer_pow(x, exponent))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *NARROW])
+@pytest.mark.parametrize(("e", "m"), [(1, 0), (2, 0), (1, 5), (4, 3), (5, 10), (8, 7), (8, 23), (11, 52), (7, 255)])
+def test_reduce_precision_is_the_reference(dtype, e, m):
+    x = np.concatenate([specials(dtype), anything(np.random.default_rng(3), dtype, 3000)])
+    wanted = order.reduce_precision(x, e, m)
+    same_everywhere(lambda x: unary("reduce_precision", x, 256 * e + m), [x], wanted)
+    narrower = {(5, 10): "float16", (8, 7): "bfloat16", (8, 23): "float32"}.get((e, m))
+    if narrower and dtype == "float64":  # but for subnormals the conversion there and back
+        back = order.convert(order.convert(x, narrower), dtype)
+        normal = np.abs(back) >= 2.0 ** (2 - (1 << (e - 1)))
+        assert normal.sum() > 300
+        assert same(wanted[normal], back[normal])
 
 
 @pytest.mark.parametrize("source", DTYPES)
@@ -172,6 +197,8 @@ def test_nan_payloads_move_and_arithmetic_is_canonical():
 def choices(dtype):
     """Operations whose operands are of this dtype: (name, operands, imm)."""
     out = [(n, 1, 0) for n, ds in UNARY.items() if dtype in ds] + [(n, 2, 0) for n, ds in BINARY.items() if dtype in ds]
+    if dtype in (*FLOATS, *NARROW):
+        out += [("reduce_precision", 1, 256 * 4 + 3)]
     if dtype in FLOATS:
         out += [("integer_pow", 1, p) for p in (0, 1, 3, -2)]
         out += [(f, 1 + (f in BINARY_FUNCTIONS), 0) for f in FUNCTIONS if available(f, dtype)]
@@ -199,12 +226,12 @@ def maps(draw, most=14):
     shape = tuple(draw(st.lists(sizes, max_size=3).filter(lambda s: np.prod(s, dtype=int) <= 3000)))
     if draw(st.integers(0, 20)) == 0:
         shape = (*shape, 0)
-    dtypes = ["float32", "float32", "float64", "int32", "int64", "bool", "bfloat16"]
+    dtypes = ["float32", "float32", "float64", "int32", "int64", "bool", "bfloat16", "int8", "uint16"]
     inputs = [layout(draw, rng, draw(st.sampled_from(dtypes)), shape) for _ in range(draw(st.integers(0, 4)))]
     values, ops = [x.dtype.name for x in inputs], []
     for _ in range(draw(st.integers(1, most))):
         if not values or draw(st.integers(0, 5)) == 0:
-            op = constant(anything(rng, draw(st.sampled_from(dtypes[:6])), 1)[0])
+            op = constant(anything(rng, draw(st.sampled_from(dtypes)), 1)[0])
         else:
             first = draw(st.integers(0, len(values) - 1))
             name, arity, imm = draw(st.sampled_from(CHOICES[values[first]]))
@@ -292,14 +319,15 @@ def digest():
     """Of many programs, small ones and one that is shared by threads."""
     rng = np.random.default_rng(8)
     seen = hashlib.sha256()
-    for size in (1, 5, 64, 1000, 700_000):
+    slow = ("rem", "div", "mulhi")  # an element at a time
+    for size in (1, 5, 64, 1000, 150_000):
         x, y = anything(rng, "float32", size), anything(rng, "float32", size)
         d, e = anything(rng, "float64", size), anything(rng, "float64", size)
         i, j = anything(rng, "int32", size), anything(rng, "int64", size)
         inputs = [x, y, d, e, i, j]
         pairs = (("float32", 0, 1), ("float64", 2, 3), ("int32", 4, 4), ("int64", 5, 5))
         ops = [Op(n, dtype, (a, b)) for dtype, a, b in pairs
-               for n, ds in BINARY.items() if dtype in ds and not (n == "rem" and size > 1000)]  # fmt: skip
+               for n, ds in BINARY.items() if dtype in ds and not (n in slow and size > 1000)]  # fmt: skip
         ops += [Op(n, dtype, (a,)) for dtype, a in (("float32", 0), ("float64", 2), ("int32", 4), ("int64", 5))
                 for n, ds in UNARY.items() if dtype in ds]  # fmt: skip
         ops += [
@@ -393,6 +421,11 @@ def test_bad_words_are_refused():
         for field, value in change.items():
             bad[at[field]] = value
         assert message in refused(bad)
+    for op, imm, message in (("reduce_precision", 255, "imm 255"), ("reduce_precision", 1 << 16, "imm 65536")):
+        assert message in refused(map_words(Map([x], [Op(op, "float32", (0,), imm)], [1], x.shape), [x]))
+    i = np.ones(8, np.int16)
+    power = map_words(Map([i], [Op("integer_pow", "int16", (0,), -1)], [1], i.shape), [i])
+    assert "has exponent -1; an integer's is 0 or more" in refused(power)
     assert "words end inside the outputs" in refused(good[:-1])
     assert "left over" in refused([*good, 0])
     assert "no outputs" in refused([*good[:12], 0])

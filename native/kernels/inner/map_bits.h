@@ -196,6 +196,7 @@ struct reduce_precision {
     constexpr uint64_t quiet = infinity | 1ull << (mantissa - 1);
     const int kept = static_cast<int>(imm & 255), range = static_cast<int>(imm >> 8);
     const V sign = x & each<V>(kTopBit<V>), size = x ^ sign;
+    if (kept >= mantissa && range >= exponent) return x;
     V r = size;
     if (kept < mantissa) {  // to nearest even; a carry belongs to the exponent
       const int cut = mantissa - kept;
@@ -212,7 +213,7 @@ struct reduce_precision {
       r = field > top ? each<V>(infinity) : (field <= bottom ? V{} : r);
     }
     const V signed_r = r | sign;
-    return size > each<V>(infinity) ? each<V>(kept ? quiet : infinity) : signed_r;
+    return size > each<V>(infinity) ? each<V>(quiet) : signed_r;
   }
 };
 

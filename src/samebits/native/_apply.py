@@ -45,7 +45,7 @@ def apply(
     if run is None:
         return arrays[0].copy()  # CVT-2: the bits as they are
     addresses = [address(x) for x in arrays]
-    if run.dense or any(at % x.itemsize for at, x in zip(addresses, arrays, strict=True)):
+    if not run.fits(addresses):
         shape = run.shape
         arrays = [np.ascontiguousarray(np.broadcast_to(x, shape)).reshape(-1) for x in arrays]
         run = _planned(name, target, given, tuple([(x.dtype, x.shape, x.strides) for x in arrays]))

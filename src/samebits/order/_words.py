@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from samebits.order._arguments import integer
-from samebits.order._dtypes import canonical, canonical_nan, floats, is_float, ordered, same_dtype
+from samebits.order._dtypes import canonical_nan, floats, is_float, ordered, same_dtype
 from samebits.order._ieee import reference
 
 
@@ -59,6 +59,8 @@ def reduce_precision(x: ArrayLike, exponent_bits: int, mantissa_bits: int) -> ND
     x = floats(x, "reduce_precision")
     exponent_bits, mantissa_bits = format_bits(exponent_bits, mantissa_bits)
     info = ml_dtypes.finfo(x.dtype)
+    if exponent_bits >= info.nexp and mantissa_bits >= info.nmant:
+        return x.copy()
     word = np.dtype(f"u{x.itemsize}")
     bits = x.view(word)
     sign = bits & word.type(1 << (8 * x.itemsize - 1))
@@ -73,5 +75,4 @@ def reduce_precision(x: ArrayLike, exponent_bits: int, mantissa_bits: int) -> ND
         field = r >> word.type(info.nmant)
         r = np.where(field > bias + reach, infinity, np.where(field <= bias - reach, word.type(0), r))
     out = np.asarray((r | sign).astype(word)).view(x.dtype)
-    nan = canonical_nan(x.dtype) if mantissa_bits else np.array(np.inf, x.dtype)
-    return canonical(np.where(np.isnan(x), nan, out))
+    return np.where(np.isnan(x), canonical_nan(x.dtype), out)

@@ -41,7 +41,8 @@ _REFUSED = {
     "rng_uniform": ("it depends on hidden state", "use jax.random"),
 }
 _TABLE: dict[str, Callable[[Any], Rule]] = {
-    **dict.fromkeys([*_elementwise.FLOAT, *_elementwise.EXACT, *_elementwise.INTEGER, *_elementwise._LATER, "round"],
+    **dict.fromkeys([*_elementwise.FLOAT, *_elementwise.EXACT, *_elementwise.INTEGER, *_elementwise._LATER, "round",
+                     "reduce_precision"],
                     _elementwise.elementwise),
     "select_n": _elementwise.select,
     "convert_element_type": _elementwise.convert,

@@ -5,6 +5,7 @@ from typing import Any
 
 from samebits._rules import clause
 from samebits.jax._rule import Rule, kind_of, kinds, refuse
+from samebits.native._library import DTYPES
 from samebits.native._program import Program
 from samebits.native._views import View
 
@@ -19,22 +20,23 @@ FLOAT = {
     "pow": "pow", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge",
     "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2", "sinh": "sinh", "cosh": "cosh",
     "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "cbrt": "cbrt",
+    "eq_to": "eq_to", "lt_to": "lt_to", "le_to": "le_to",
 }  # fmt: skip
 # Exact on integers and bools, and the same in XLA and here.
 EXACT = {
     "add": "add", "add_any": "add", "sub": "sub", "mul": "mul", "max": "max", "min": "min", "neg": "neg", "abs": "abs",
     "sign": "sign", "eq": "eq", "ne": "ne", "lt": "lt", "le": "le", "gt": "gt", "ge": "ge", "and": "and", "or": "or",
-    "xor": "xor", "not": "not",
+    "xor": "xor", "not": "not", "eq_to": "eq_to", "lt_to": "lt_to", "le_to": "le_to",
 }  # fmt: skip
 # Integer and bit operations that only XLA does.
 INTEGER = frozenset(
     "div rem pow integer_pow square clamp shift_left shift_right_logical shift_right_arithmetic population_count clz "
-    "mulhi add sub mul max min neg abs sign eq ne lt le gt ge and or xor not add_any".split()
+    "mulhi add sub mul max min neg abs sign eq ne lt le gt ge eq_to lt_to le_to and or xor not add_any".split()
 )
 _NATIVE_INTEGERS = ("int32", "int64")
 _LOGIC = ("eq", "ne", "and", "or", "xor", "not")
 _LATER = frozenset(
-    "igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta reduce_precision".split()
+    "igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta".split()
 )
 
 
@@ -61,6 +63,10 @@ def elementwise(eqn: Any) -> Rule:
         return _native("mul", lambda p, e, v: p.map("mul", v[0], v[0]))
     if name == "clamp":  # lax.clamp(low, x, high)
         return _native("clamp", lambda p, e, v: p.map("min", p.map("max", v[1], v[0]), v[2]))
+    if name == "reduce_precision":
+        bits = (eqn.params[f"{part}_bits"] for part in ("exponent", "mantissa"))
+        exponent_bits, mantissa_bits = (min(int(b), 255) for b in bits)  # more than a dtype has change nothing
+        return _native(name, lambda p, e, v: p.map(name, v[0], imm=256 * exponent_bits + mantissa_bits))
     if name == "round":
         op = "round_even" if int(eqn.params["rounding_method"]) == 1 else "round_away"
         return _native(op, _plain(op))
@@ -72,8 +78,6 @@ def elementwise(eqn: Any) -> Rule:
     narrow = str(eqn.invars[0].aval.dtype) in ("float16", "bfloat16")
     if name == "nextafter" and narrow:
         raise refuse(eqn, "its clause is for float32 and float64 only", "convert to float32, or step the bits")
-    if name in _SIGN and narrow:
-        return _native(op, _SIGN[name])
     if name in ("neg", "abs") and all(str(v.aval.dtype) in ("float32", "float64") for v in eqn.invars):
         return Rule("either", clause(op), build=_plain(op))
     return _native(op, _plain(op))
@@ -95,19 +99,6 @@ def _native(op: str, build: Callable[[Program, Any, list[View]], View]) -> Rule:
 
 def _plain(op: str) -> Callable[[Program, Any, list[View]], View]:
     return lambda p, eqn, views: p.map(op, *views)
-
-
-def _on_bits(op: str, mask: int) -> Callable[[Program, Any, list[View]], View]:
-    """One bit operation on 16-bit floats: widening would rewrite NaNs, and these keep them (clause NUM-5)."""
-
-    def build(p: Program, eqn: Any, v: list[View]) -> View:
-        bits = p.convert(p.bits(v[0], "int16"), "int32")
-        return p.bits(p.convert(p.map(op, bits, p.constant(mask, "int32")), "int16"), v[0].dtype)
-
-    return build
-
-
-_SIGN = {"neg": _on_bits("xor", 0x8000), "abs": _on_bits("and", 0x7FFF)}
 
 
 def select(eqn: Any) -> Rule:
@@ -138,8 +129,6 @@ def convert(eqn: Any) -> Rule:
         raise refuse(
             eqn, "a conversion from or to complex or 8-bit floats has no clause yet", "convert outside invariant()"
         )
-    if all(kind_of(v) == "f" or str(v.dtype) in (*_NATIVE_INTEGERS, "bool") for v in (before, after)):
+    if str(before.dtype) in DTYPES and name in DTYPES:
         return Rule("native", clause("convert"), build=lambda p, e, v: p.convert(v[0], name))
-    raise refuse(
-        eqn, "a conversion between a float and this integer type has no clause yet", "go through int32 or int64"
-    )
+    raise refuse(eqn, "a conversion between a float and an integer below 8 bits has no clause", "go through int8")

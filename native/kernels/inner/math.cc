@@ -109,7 +109,7 @@ constexpr UnaryFn f32_loop() {
 // A constant: asking for the table of an instruction set that this CPU lacks must run none of its code.
 constexpr MathKernels make_table() {
   MathKernels t = {};
-#define SB_UNARY(op, F)                   \
+#define SB_UNARY(op, F)                  \
   t.unary_f32[kOp_##op] = f32_loop<F>(); \
   t.unary_f64[kOp_##op] = unary<F, f64v>
   SB_UNARY(exp, Exp);

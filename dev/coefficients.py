@@ -130,7 +130,9 @@ def polynomials() -> dict[str, list[float]]:
         # for f32 where 2^-38 will do: exp(r), 2^r, (exp(r) - 1) / r, the log and sin above
         "exp_quick": rounded("exp_quick", mp.exp, lambda r: mp.exp(-r), 8, -half_ln2, half_ln2),
         "exp2_quick": rounded("exp2_quick", lambda r: mpf(2) ** r, lambda r: mpf(2) ** -r, 8, -0.5, 0.5),
-        "expm1_quick": rounded("expm1_quick", taylor(lambda j: 1 / factorial(j + 1)), lambda r: mpf(1), 7, -half_ln2, half_ln2),
+        "expm1_quick": rounded(
+            "expm1_quick", taylor(lambda j: 1 / factorial(j + 1)), lambda r: mpf(1), 7, -half_ln2, half_ln2
+        ),
         "log_quick": rounded("log_quick", taylor(lambda j: mpf(2) / (2 * j + 3)), lambda z: z / 2, 3, 0, z_log, 2),
         "sin_quick": rounded("sin_quick", sin_tail, lambda z: z, 5, 0, z_half, 2),
         # erf(x) / x for |x| < 3.93, in x^2

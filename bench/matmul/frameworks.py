@@ -31,6 +31,11 @@ class PythonCall:
         return _loop(self._function, arguments) - times * self._idle
 
     @property
+    def idle(self) -> float:
+        """Seconds of the empty call, as far as it is known."""
+        return self._idle
+
+    @property
     def measurable(self) -> bool:
         """Whether the product is at least half of the call; otherwise the difference would be noise."""
         if _loop(self._function, self._ring[:1]) > 1e-3:

@@ -9,7 +9,12 @@ from bench.matmul.case import Case, Layout, Reach, Work
 
 SETTINGS: dict[str, dict[str, str]] = {
     "": {},
-    "AVX2": {"SAMEBITS_ISA": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+    "AVX2": {
+        "SAMEBITS_ISA": "avx2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "ATEN_CPU_CAPABILITY": "avx2",
+    },
     "CBWR COMPATIBLE": {"MKL_CBWR": "COMPATIBLE"},
     "CBWR AVX2,STRICT": {"MKL_CBWR": "AVX2,STRICT"},
     "CBWR AVX512,STRICT": {"MKL_CBWR": "AVX512,STRICT"},

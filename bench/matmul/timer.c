@@ -47,6 +47,14 @@ void run_sb(const timer_call* c, const void* a, const void* b, void* out) {
   ((sb_function*)c->function)(c->desc, a, b, out, NULL);
 }
 
+// sb_program_run: a is the array of its buffers.
+typedef int32_t sb_program_function(const void* program, const void* buffers, const void* executor);
+
+void run_program(const timer_call* c, const void* a, const void* b, void* out) {
+  (void)b, (void)out;
+  ((sb_program_function*)c->function)(c->desc, a, NULL);
+}
+
 // ---- CBLAS with 64-bit integers ---------------------------------------------------------------------------------------
 
 enum { kRowMajor = 101, kPlain = 111, kTrans = 112 };

@@ -32,6 +32,9 @@ struct MapCall {
   };
 };
 
+// Pairs of instructions, by the first and the second: (a first b) second c, or c - (a first b).
+enum { kPairAdd, kPairSub, kPairMul, kPairFirsts, kPairSubFrom = kPairFirsts, kPairSeconds };
+
 // The same operations over a block and over one element (n is ignored). Canonical: a NaN result is the
 // canonical one; otherwise its bits are any NaN's, which only an instruction that looks at bits could tell.
 struct MapKernels {
@@ -42,6 +45,8 @@ struct MapKernels {
     MapFn convert[SB_DTYPE_COUNT][SB_DTYPE_COUNT];  // [from][to]; canonical
   };
   Table block, single;
+  // [0 of float32, 1 of float64][canonical]; blocks only
+  MapFn pair[2][2][kPairFirsts][kPairSeconds];
 };
 
 }  // namespace sb

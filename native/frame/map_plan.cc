@@ -67,6 +67,11 @@ bool looks_at_bits(const MapSpec::Instruction& i) {
          (i.op == kOp_convert && i.dtype == i.result);
 }
 
+// Of a pair (map_kernels.h): its index as the first of two instructions, or -1.
+int pair_index(int op) {
+  return op == kOp_add ? kPairAdd : op == kOp_sub ? kPairSub : op == kOp_mul ? kPairMul : -1;
+}
+
 int64_t cost_of(int op) {         // of an element, in units of 0.1 ns
   if (op == kOp_rem) return 100;  // so is a division of integers, within a factor of two; few do many
   if (op == kOp_pow) return 30;
@@ -93,6 +98,7 @@ class Planner {
     find_uses();
     if (spec_.count == 0) return 0;
     find_uniform();
+    find_pairs();
     choose_blocks();
     place_uniform();
     place_inputs();
@@ -114,16 +120,29 @@ class Planner {
     int32_t spread = -1;   // the buffer that a function reads it from, if it is a line
     int last_use = -1;     // instruction; n_ for the stores at the end
     int written = -1;      // the output that it is computed into
+    int first = -1;        // the instruction that is computed together with it, and only for it
   };
   Value& value(int64_t i) { return values_[static_cast<size_t>(i)]; }
   const MapSpec::Instruction& instruction(int i) const {
     return spec_.instructions[static_cast<size_t>(i - n_in_)];
   }
   const MapSpec::Input& input(int i) const { return spec_.inputs[static_cast<size_t>(i)]; }
+  struct Operands {
+    int count;
+    int64_t value[3];
+  };
+  // Of a pair: those of the first, then the other one of the second.
+  Operands operands_of(int i) const {
+    const MapSpec::Instruction& in = instruction(i);
+    const int first = values_[static_cast<size_t>(i)].first;
+    if (first < 0) return {in.arity, {in.operand[0], in.operand[1], in.operand[2]}};
+    const MapSpec::Instruction& before = instruction(first);
+    return {3, {before.operand[0], before.operand[1], in.operand[in.operand[0] == first]}};
+  }
   template <class F>
   void each_operand(int i, F f) {
-    const MapSpec::Instruction& in = instruction(i);
-    for (int k = 0; k < in.arity; ++k) f(static_cast<int>(in.operand[k]), k);
+    const Operands o = operands_of(i);
+    for (int k = 0; k < o.count; ++k) f(static_cast<int>(o.value[k]), k);
   }
 
   void find_uses() {
@@ -156,6 +175,34 @@ class Planner {
       }
       value(i).uniform = value(i).line = uniform;
     }
+  }
+
+  // An instruction whose value only the next one of its kind reads is computed in the same pass.
+  void find_pairs() {
+    if (single_) return;
+    std::vector<int> uses(values_.size());
+    for (const auto& out : spec_.outputs) ++uses[static_cast<size_t>(out.value)];
+    for (int i = n_in_; i < n_; ++i) {
+      if (value(i).used) each_operand(i, [&](int x, int) { ++uses[static_cast<size_t>(x)]; });
+    }
+    for (int i = n_in_; i < n_; ++i) {
+      const MapSpec::Instruction& in = instruction(i);
+      if (!value(i).used || value(i).uniform || !is_paired(in)) continue;
+      for (int k = 0; k < 2 && value(i).first < 0; ++k) {
+        const int x = static_cast<int>(in.operand[k]);
+        if (x < n_in_ || uses[static_cast<size_t>(x)] != 1 || value(x).uniform || value(x).first >= 0 ||
+            !is_paired(instruction(x))) {
+          continue;
+        }
+        value(i).first = x;
+        value(x).used = false;
+        each_operand(
+            i, [&](int operand, int) { value(operand).last_use = std::max(value(operand).last_use, i); });
+      }
+    }
+  }
+  static bool is_paired(const MapSpec::Instruction& in) {
+    return pair_index(in.op) >= 0 && (in.dtype == SB_F32 || in.dtype == SB_F64);
   }
 
   // The axes that all arrays share: none of size 1, the widest steps of the first output first, neighbours
@@ -330,11 +377,12 @@ class Planner {
       Value& v = value(i);
       if (!v.used || v.uniform || instruction(i).op == kOp_const) continue;
       const MapSpec::Instruction& in = instruction(i);
+      const Operands operands = operands_of(i);
       // The result may take the place of an operand of its width that ends here (see MapFn).
       bool early[3] = {};
       each_operand(i, [&](int x, int k) {
         for (int j = 0; j < k; ++j) {
-          if (in.operand[j] == x) return;
+          if (operands.value[j] == x) return;
         }
         const bool ends = value(x).last_use == i;
         early[k] = ends && in.op != kOp_convert && in.op != kOp_pow &&
@@ -351,7 +399,7 @@ class Planner {
       }
       each_operand(i, [&](int x, int k) {
         for (int j = 0; j < k; ++j) {
-          if (in.operand[j] == x) return;
+          if (operands.value[j] == x) return;
         }
         if (value(x).last_use == i && !early[k]) release(x);
       });
@@ -479,6 +527,12 @@ class Planner {
       return 0;
     }
     const bool canonical = values_[static_cast<size_t>(i)].bits_seen;
+    if (const int first = values_[static_cast<size_t>(i)].first; first >= 0) {
+      const bool from = in.op == kOp_sub && in.operand[1] == first;
+      out->fn = k.map->pair[in.dtype == SB_F64][canonical][pair_index(instruction(first).op)]
+                           [from ? kPairSubFrom : pair_index(in.op)];
+      return 0;
+    }
     out->fn = (canonical ? table.canonical : table.plain)[in.op][in.dtype];
     bool there = out->fn != nullptr;
     if (k.math->binary_f32[in.op]) {

@@ -15,7 +15,8 @@ SB_INLINE f64v sqrt(f64v x) { return _mm512_sqrt_pd(x); }
 // Nearest even, no flags.
 SB_INLINE f32v rint(f32v x) { return _mm512_roundscale_ps(x, 8); }
 SB_INLINE f64v rint(f64v x) { return _mm512_roundscale_pd(x, 8); }
-// With masks of all lanes, which cost nothing: GCC 12 warns of the undefined operand inside the forms without.
+// With masks of all lanes, which cost nothing: GCC 12 warns of the undefined operand inside the forms
+// without.
 SB_INLINE f64v widen(f32h x) { return _mm512_maskz_cvtps_pd(0xff, x); }
 SB_INLINE f32h narrow(f64v x) { return _mm512_maskz_cvtpd_ps(0xff, x); }
 // Whether a comparison holds in some lane.

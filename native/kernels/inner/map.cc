@@ -4,6 +4,7 @@
 #include "kernels/inner/map_block.h"
 #include "kernels/inner/map_convert.h"
 #include "kernels/inner/map_ops.h"
+#include "kernels/inner/map_pair.h"
 
 namespace sb {
 namespace SB_ISA {
@@ -192,6 +193,10 @@ MapKernels make() {
   k.single.select[2] = select<uint32_t>::single;
   k.single.select[3] = select<uint64_t>::single;
   fill_converts(k.block.convert);
+  fill_pairs<float, false>(k.pair[0][0]);
+  fill_pairs<float, true>(k.pair[0][1]);
+  fill_pairs<double, false>(k.pair[1][0]);
+  fill_pairs<double, true>(k.pair[1][1]);
   for (int from = 0; from < SB_DTYPE_COUNT; ++from) {
     for (int to = 0; to < SB_DTYPE_COUNT; ++to) k.single.convert[from][to] = convert_any;
   }

@@ -24,18 +24,18 @@ using i64g = Group<i64v>;
 using f32g = Group<f32h>;
 using i32g = Group<i32h>;
 
-#define SB_GROUP(V, expression)                                              \
-  Group<V> r;                                                                \
+#define SB_GROUP(V, expression)                                                   \
+  Group<V> r;                                                                     \
   _Pragma("GCC unroll 8") for (int i = 0; i < kGroup; ++i) r.v[i] = (expression); \
   return r
-#define SB_GROUP_BINARY(op)                           \
-  template <class V>                                  \
+#define SB_GROUP_BINARY(op)                                \
+  template <class V>                                       \
   SB_INLINE Group<V> operator op(Group<V> a, Group<V> b) { \
-    SB_GROUP(V, a.v[i] op b.v[i]);                    \
-  }                                                   \
-  template <class V, class T>                         \
-  SB_INLINE Group<V> operator op(Group<V> a, T b) {   \
-    SB_GROUP(V, a.v[i] op b);                         \
+    SB_GROUP(V, a.v[i] op b.v[i]);                         \
+  }                                                        \
+  template <class V, class T>                              \
+  SB_INLINE Group<V> operator op(Group<V> a, T b) {        \
+    SB_GROUP(V, a.v[i] op b);                              \
   }
 SB_GROUP_BINARY(+)
 SB_GROUP_BINARY(-)
@@ -110,9 +110,15 @@ SB_INLINE f32g at_least(f32g x, float low) { SB_GROUP(f32h, at_least(x.v[i], low
 // Some of the lanes of a register.
 #if SB_VBYTES == 64
 using Lanes = __mmask8;
-SB_INLINE Lanes none_of(i64v x, int64_t mask) { return _mm512_testn_epi64_mask((__m512i)x, _mm512_set1_epi64(mask)); }
-SB_INLINE Lanes not_above(f32h x, float low) { return _mm256_cmp_ps_mask(x, _mm256_set1_ps(low), _CMP_NGT_UQ); }
-SB_INLINE Lanes not_below(f32h x, float high) { return _mm256_cmp_ps_mask(x, _mm256_set1_ps(high), _CMP_NLT_UQ); }
+SB_INLINE Lanes none_of(i64v x, int64_t mask) {
+  return _mm512_testn_epi64_mask((__m512i)x, _mm512_set1_epi64(mask));
+}
+SB_INLINE Lanes not_above(f32h x, float low) {
+  return _mm256_cmp_ps_mask(x, _mm256_set1_ps(low), _CMP_NGT_UQ);
+}
+SB_INLINE Lanes not_below(f32h x, float high) {
+  return _mm256_cmp_ps_mask(x, _mm256_set1_ps(high), _CMP_NLT_UQ);
+}
 SB_INLINE Lanes unordered(f32h x) { return _mm256_cmp_ps_mask(x, x, _CMP_UNORD_Q); }
 SB_INLINE bool any_of(Lanes lanes) { return lanes != 0; }
 SB_INLINE f32h select(Lanes lanes, f32h a, f32h b) { return _mm256_mask_mov_ps(b, lanes, a); }

@@ -142,7 +142,9 @@ struct Quick<Sin> {
     return quick_sin_half(fma(k.value, -kPi[1], fma(k.value, -kPi[0], a)), k.word);
   }
   static SB_INLINE f32g finish(f32g x, f32g y) { return floats(words(y) ^ (words(x) & kSign32)); }
-  static SB_INLINE Lanes beside(f32h x) { return not_below(bits_as<f32h>(bits_as<i32h>(x) & ~kSign32), 0x1p30f); }
+  static SB_INLINE Lanes beside(f32h x) {
+    return not_below(bits_as<f32h>(bits_as<i32h>(x) & ~kSign32), 0x1p30f);
+  }
 };
 
 template <>
@@ -154,7 +156,9 @@ struct Quick<Cos> : Finished {  // sin(x + pi/2)
     const f64g k = n.value - 0.5;
     return quick_sin_half(fma(k, -kPi[1], fma(k, -kPi[0], a)), n.word);
   }
-  static SB_INLINE Lanes beside(f32h x) { return not_below(bits_as<f32h>(bits_as<i32h>(x) & ~kSign32), 0x1p30f); }
+  static SB_INLINE Lanes beside(f32h x) {
+    return not_below(bits_as<f32h>(bits_as<i32h>(x) & ~kSign32), 0x1p30f);
+  }
 };
 
 template <>

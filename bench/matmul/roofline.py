@@ -63,7 +63,7 @@ def bound(case: Work, level: str, peaks: dict[str, float], ratio_of_bytes: float
     right operands.
     """
     moved = (case.bytes - case.b_bytes + case.b_bytes * ratio_of_bytes) / peaks[level]
-    compute = case.flops / peaks[case.dtype]
+    compute = case.flops / peaks.get(case.dtype, peaks["float32"])
     return max((compute * 1e6, "multiply-adds"), (moved * 1e6, level))
 
 

@@ -54,10 +54,10 @@ def test_micro_batches(module, numbers, dtype, sizes):
 def test_across_processes(children, numbers):
     """Each process has rows of its own, another instruction set and other threads; partials travel as pickles."""
     rows = numbers(1, (100, 300), ml_dtypes.bfloat16)
-    bounds = [0, 13, 64, 77][: len(children)] + [100]
-    parts = [
-        p for child, s, e in zip(children, bounds, bounds[1:], strict=False) for p in child("accumulate_partials", rows[s:e], s)
-    ]  # fmt: skip
+    bounds = [*[0, 13, 64, 77][: len(children)], 100]
+    parts = []
+    for child, s, e in zip(children, bounds, bounds[1:], strict=False):
+        parts += child("accumulate_partials", rows[s:e], s)
     whole = order.accumulate(rows)
     assert bits.same(native.join_partials(parts, 100, ml_dtypes.bfloat16), whole)
     for child in children:
@@ -78,7 +78,7 @@ def test_a_state_moves_to_another_process(numbers):
 
 
 def test_negative_control(numbers):
-    """NumPy's sums of parts drift with the parts, and so do ours where unaligned parts are summed as if they were rows."""
+    """NumPy's sums of parts drift with the parts; so do ours where unaligned parts are summed as if they were rows."""
     rows = numbers(3, (96, 500), np.float32)
     whole, plain = order.accumulate(rows), rows.sum(0)
     for size in (1, 3, 8):
@@ -100,7 +100,7 @@ ONES = np.ones(2, np.float32)
 def test_errors(module, numbers):
     with pytest.raises(ValueError, match="takes rows from a row 0 or later on"):
         module.accumulate_partials(ONES, -1)
-    with pytest.raises(TypeError, match="start is 0.5; give an integer"):
+    with pytest.raises(TypeError, match=r"start is 0\.5; give an integer"):
         module.accumulate_partials(ONES, 0.5)
     with pytest.raises(ValueError, match=r"no aligned subtree, 2\^j rows"):
         module.join_partials([Partial(0, 3, ONES, unit=1)], 3)

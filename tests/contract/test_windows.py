@@ -28,10 +28,13 @@ def cases(draw):
     shape = list(each([1, 2, 3, 5, 8]))
     shape[draw(st.integers(0, rank - 1))] = draw(st.sampled_from([0, 1, 7, 16, 17, 33, 64, 100]))
     pads = [-1, 0, 0, 0, 1, 2, 5]
-    how = dict(
-        window=each([1, 1, 2, 3, 5]), strides=each([1, 1, 2, 3]), padding=tuple(zip(each(pads), each(pads), strict=True)),
-        base_dilation=each([1, 1, 1, 2, 3]), window_dilation=each([1, 1, 1, 2]),
-    )  # fmt: skip
+    how = {
+        "window": each([1, 1, 2, 3, 5]),
+        "strides": each([1, 1, 2, 3]),
+        "padding": tuple(zip(each(pads), each(pads), strict=True)),
+        "base_dilation": each([1, 1, 1, 2, 3]),
+        "window_dilation": each([1, 1, 1, 2]),
+    }
     return tuple(shape), how, draw(st.permutations(range(rank)))
 
 
@@ -114,7 +117,7 @@ def test_ties_go_to_the_first_and_windows_add_in_order():
 
 
 @pytest.mark.parametrize("module", [order, native])
-@pytest.mark.parametrize("how, message", [
+@pytest.mark.parametrize(("how", "message"), [
     ({"window": 0}, "window_sum got window \\(0, 0\\); each is 1 or more"),
     ({"window": (2,)}, "one window for each of 2 axes"),
     ({"window": 2, "strides": (1, 0)}, "got strides"),

@@ -20,20 +20,6 @@ struct Row {
   }
 };
 
-// Lanes fold by halving (SUM-5). A lane without a term is left out: adding +0 could change the sign of a zero
-// only, which SUM-6 hides, and the other operations' neutral elements change nothing at all.
-template <class R, int lanes>
-SB_INLINE typename R::V fold_lanes(typename R::V* v) {
-  int n = lanes;
-  for (int half = SB_LANES / 2; half; half /= 2) {
-    for (int i = 0; i < half; ++i) {
-      if (i + half < n) v[i] = R::join(v[i], v[i + half]);
-    }
-    n = n < half ? n : half;
-  }
-  return v[0];
-}
-
 template <class R>
 struct Lanes {
   typename R::V v[SB_LANES];

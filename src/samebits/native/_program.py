@@ -15,8 +15,8 @@ import numpy as np
 from samebits._errors import NativeError
 from samebits.native._arrays import MAX_RANK, merge_jointly
 from samebits.native._library import DTYPES, opcode
-from samebits.order._window_shape import Windows
 from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis
+from samebits.order._window_shape import Windows
 
 MAGIC = 0x53414D4542495431
 _MAP, _DOT, _REDUCE, _CUMULATIVE, _SCATTER, _COPY = range(6)

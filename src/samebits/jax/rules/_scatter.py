@@ -13,8 +13,8 @@ from samebits.jax._rule import Rule, kinds, refuse
 from samebits.native._program import Program
 from samebits.native._views import contiguous_strides
 
-SCATTER = {"scatter-add": "sum", "scatter_add": "sum", "scatter-mul": "prod", "scatter_mul": "prod",
-           "scatter-sub": "sub", "scatter_sub": "sub", "scatter-max": "max", "scatter_max": "max", "scatter-min": "min", "scatter_min": "min"}  # fmt: skip
+SCATTER = {f"scatter{dash}{name}": op for dash in "-_" for name, op in (
+    ("add", "sum"), ("sub", "sub"), ("mul", "prod"), ("max", "max"), ("min", "min"))}  # fmt: skip
 
 
 def overwrite(eqn: Any) -> Rule:

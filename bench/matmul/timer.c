@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 typedef struct timer_call timer_call;
@@ -53,6 +54,35 @@ typedef int32_t sb_program_function(const void* program, const void* buffers, co
 void run_program(const timer_call* c, const void* a, const void* b, void* out) {
   (void)b, (void)out;
   ((sb_program_function*)c->function)(c->desc, a, NULL);
+}
+
+// ---- samebits: reductions and their kin, whose input goes round the ring ---------------------------------------------
+
+typedef int32_t sb_unary_function(const void* desc, const void* in, void* out, const void* executor);
+typedef int32_t sb_scatter_function(const void* desc, const void* in, const void* index, const void* updates, void* out,
+                                    const void* executor);
+typedef int32_t sb_top_k_function(const void* desc, const void* in, void* values, void* indices, const void* executor);
+typedef int32_t sb_program_function(const void* program, void* const* buffers, const void* executor);
+
+void run_sb_unary(const timer_call* c, const void* a, const void* b, void* out) {
+  (void)a;
+  ((sb_unary_function*)c->function)(c->desc, b, out, NULL);
+}
+// Into zeros; lda: the address of the indices, ldout: bytes of the result.
+void run_sb_scatter(const timer_call* c, const void* a, const void* b, void* out) {
+  (void)a;
+  memset(out, 0, (size_t)c->ldout);
+  ((sb_scatter_function*)c->function)(c->desc, out, (const void*)c->lda, b, out, NULL);
+}
+// lda: the address of the result's indices.
+void run_sb_top_k(const timer_call* c, const void* a, const void* b, void* out) {
+  (void)a;
+  ((sb_top_k_function*)c->function)(c->desc, b, out, (void*)c->lda, NULL);
+}
+void run_sb_program(const timer_call* c, const void* a, const void* b, void* out) {
+  (void)a;
+  void* const buffers[] = {(void*)b, out};
+  ((sb_program_function*)c->function)(c->desc, buffers, NULL);
 }
 
 // ---- CBLAS with 64-bit integers ---------------------------------------------------------------------------------------

@@ -174,9 +174,11 @@ class Reducing {
     accumulators_ = kernel_.lanes * block_;
   }
 
+  bool few_rows() const { return layout_ == Layout::kColumns && kernel_.few_rows && n_ <= kernel_.lanes; }
+
   // What one task needs besides the stack: the counter, then the gathered rows.
   int64_t scratch_bytes(int64_t chunks) const {
-    if (layout_ == Layout::kRows) return 0;
+    if (layout_ == Layout::kRows || few_rows()) return 0;
     const int64_t counter = Counter::bytes(accumulators_ * kernel_.accumulator, chunks);
     return (counter + (layout_ == Layout::kGather ? kGatherRows * kGatherPitch * size_ : 0) + 63) / 64 * 64;
   }
@@ -197,6 +199,9 @@ class Reducing {
       for (int64_t u = begin; u < end; ++u) {
         if (layout_ == Layout::kGather && chunks_ == 1) {
           gathered_rows(u, terms, memory);
+        } else if (few_rows()) {
+          const Columns c = columns_of(u);
+          kernel_.few_rows(in_ + c.offset * size_, terms, n_, c.count, out_ + c.first * out_size_, wide_);
         } else {
           finish(u, partial(u, 0, chunks_, terms, memory));
         }

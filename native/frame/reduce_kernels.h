@@ -43,6 +43,8 @@ struct Reduction {
   void (*join)(const void* a, const void* b, void* out, int64_t count);
   // out[j] for j < count from partial[lanes][block].
   void (*fold)(const void* partial, int64_t block, int64_t count, void* out, bool wide);
+  // out[j] for j < count adjacent columns of n <= lanes rows, row i at offsets[i]; nullptr: not there.
+  void (*few_rows)(const void* x, const int64_t* offsets, int64_t n, int64_t count, void* out, bool wide);
 };
 
 // rows is nullptr where an operation does not take a dtype.

@@ -408,7 +408,8 @@ SB_API int32_t sb_ref_scatter(const sb_scatter_desc* d, const void* in, const vo
   const int64_t size = d->dtype == SB_F16 || d->dtype == SB_BF16  ? 2
                        : d->dtype == SB_F32 || d->dtype == SB_I32 ? 4
                                                                   : 8;
-  if (d->length * d->width && out != in) memcpy(out, in, static_cast<size_t>(d->length * d->width * size));
+  const int64_t bytes = d->length * d->width * size;
+  if (bytes && out != in) memcpy(out, in, static_cast<size_t>(bytes));
   with_type(d->dtype, [&](auto type) { scatter<decltype(type)>(*d, index, updates, out); });
   return 0;
 }

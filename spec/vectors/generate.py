@@ -38,7 +38,8 @@ class Case:
     output: NDArray | None = None
 
     def compute(self) -> NDArray:
-        return getattr(order, self.operation)(*self.inputs, **self.keywords)
+        out = getattr(order, self.operation)(*self.inputs, **self.keywords)
+        return out[1] if isinstance(out, tuple) else out  # of top_k: the indices, which tell the elements as well
 
 
 # ---- the format ----
@@ -87,7 +88,7 @@ def _array(dtype: str, shape: str, words: Sequence[str]) -> NDArray:
 
 def _keyword(text: str) -> tuple[str, Any]:
     key, value = text.split("=")
-    return key, value if key.endswith(("dtype", "layout")) else literal_eval(value)
+    return key, value if key.endswith(("dtype", "layout", "select")) else literal_eval(value)
 
 
 # ---- inputs ----
@@ -216,6 +217,12 @@ def cumulatives() -> Iterator[Case]:
     for operation in ("cumsum", "cumprod", "cummax", "cummin"):
         for reverse in (0, 1):
             yield Case(f"{operation}_special_reverse{reverse}", "CUM-6", operation, [x], {"reverse": reverse})
+    for dtype in FLOATS:
+        for n in (1, 17, 257):
+            yield Case(f"cumlogsumexp_{dtype.name}_n{n}", "CUM-8", "cumlogsumexp", [numbers(n, n, dtype)])
+    for reverse in (0, 1):
+        yield Case(f"cumlogsumexp_special_reverse{reverse}", "CUM-8", "cumlogsumexp", [x], {"reverse": reverse})
+    yield Case("cumlogsumexp_infinities", "CUM-8", "cumlogsumexp", [np.array([-np.inf, -np.inf, 1, np.inf, 2], F32)])
 
 
 def scatters() -> Iterator[Case]:
@@ -226,6 +233,51 @@ def scatters() -> Iterator[Case]:
                        [numbers(6, 5, dtype), index, numbers(7, len(index), dtype)])  # fmt: skip
     x = specials(F32)
     yield Case("untouched_keep_bits", "SCT-1", "scatter_add", [x, np.array([0, 1], np.int64), x[:2]])
+    for dtype in FLOATS:
+        rows = numbers(30, (len(index), 3), dtype)
+        yield Case(f"scatter_sub_{dtype.name}", "SCT-5", "scatter_sub", [numbers(31, (5, 3), dtype), index, rows])
+        for operation in ("segment_sum", "segment_prod", "segment_max", "segment_min"):
+            clause = "SCT-4" if operation == "segment_sum" else "SCT-6"
+            yield Case(f"{operation}_{dtype.name}", clause, operation, [rows, index], {"num_segments": 5})
+
+
+def windowed() -> Iterator[Case]:
+    operations = ("window_sum", "window_prod", "window_max", "window_min", "window_argmax", "window_argmin")
+    for operation in operations:
+        clause = "WIN-1" if operation in operations[:2] else "WIN-3"
+        for dtype in FLOATS:
+            x = numbers(32, (6, 7), dtype)
+            yield Case(f"{operation}_{dtype.name}", clause, operation, [x], {"window": (2, 3), "strides": (2, 1)})
+        yield Case(f"{operation}_special", clause, operation, [np.resize(specials(F32), (7, 9))],
+                   {"window": (3, 2), "strides": 2, "padding": ((1, 2), (0, -1))})  # fmt: skip
+        yield Case(f"{operation}_dilated", "WIN-2", operation, [numbers(33, (4, 5), F32)],
+                   {"window": 3, "padding": 2, "base_dilation": (2, 3), "window_dilation": (1, 2)})  # fmt: skip
+        near_one = (1 + np.asarray(numbers(34, 300, F64, 0)) / 16).astype(F32)
+        yield Case(f"{operation}_two_chunks", "WIN-2", operation, [near_one],
+                   {"window": 290, "strides": 90, "padding": ((140, 270),)})  # fmt: skip
+        yield Case(f"{operation}_outside", "WIN-2", operation, [near_one[:3]], {"window": 2, "padding": 3})
+    for dtype in FLOATS:
+        for select in ("max", "min"):
+            name = f"gradient_{select}_{dtype.name}"
+            operand = np.asarray(np.resize(numbers(35, 20, dtype), (5, 6)))
+            source = numbers(36, (3, 3), dtype)
+            yield Case(name, "WIN-4", "select_and_scatter_add", [source, operand],
+                       {"window": 3, "strides": 2, "padding": ((1, 1), (1, 0)), "select": select})  # fmt: skip
+    x = np.resize(specials(F32), (5, 6))
+    yield Case("gradient_special", "WIN-4", "select_and_scatter_add", [numbers(37, (4, 5), F32), x], {"window": 2})
+
+
+def sorted_ones() -> Iterator[Case]:
+    for dtype in FLOATS:
+        x = np.concatenate([specials(dtype), numbers(38, 40, dtype), specials(dtype)[::-1]])
+        yield Case(f"sort_{dtype.name}", "EXACT-3", "sort", [x])
+        yield Case(f"argsort_{dtype.name}", "EXACT-3", "argsort", [x])
+        for k in (1, 7, 60):
+            yield Case(f"top_{k}_{dtype.name}", "TOP-1", "top_k", [x], {"k": k})
+            yield Case(f"bottom_{k}_{dtype.name}", "TOP-2", "top_k", [x], {"k": k, "largest": False})
+    for name in ("int32", "int64"):
+        x = np.array([3, -1, 3, 7, 0, 7, np.iinfo(name).min, np.iinfo(name).max, -1], name)
+        yield Case(f"top_4_{name}", "TOP-3", "top_k", [x], {"k": 4, "dtype": "int32"})
 
 
 def elementwise() -> Iterator[Case]:
@@ -397,6 +449,8 @@ FAMILIES = {
     "accumulate": ("ordered accumulation (ACC)", accumulations),
     "cumulative": ("cumulative sum, product, max, min (CUM)", cumulatives),
     "scatter": ("scatters (SCT)", scatters),
+    "window": ("windows (WIN)", windowed),
+    "top_k": ("the largest in order, sorting (TOP, EXACT)", sorted_ones),
     "elementwise": ("elementwise arithmetic (ELT)", elementwise),
     "convert": ("conversions (CVT)", conversions),
     "functions": ("functions (FUN)", functions),

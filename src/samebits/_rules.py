@@ -35,6 +35,10 @@ OPERATIONS: dict[str, Operation] = {
     "accumulate": Operation("ACC-1", "accumulate"),
     "cumulative": Operation("CUM-1", "cumsum"),
     "scatter": Operation("SCT-1", "scatter_add"),
+    "segment": Operation("SCT-4", "segment_sum"),
+    "window": Operation("WIN-1", "window_sum"),
+    "select_and_scatter_add": Operation("WIN-4", "select_and_scatter_add"),
+    "top_k": Operation("TOP-1", "top_k"),
     "convert": Operation("CVT-1", "convert"),
     "clamp": Operation("MAX-3", "clamp"),
     **_rows(

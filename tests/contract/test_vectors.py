@@ -34,7 +34,8 @@ def run(child, case):
     """The case in a child process, as an operation of samebits.native."""
     keywords = dict(case.keywords)
     if hasattr(native, case.operation):
-        return child(case.operation, *case.inputs, **keywords)
+        out = child(case.operation, *case.inputs, **keywords)
+        return out[1] if isinstance(out, tuple) else out
     return child("apply", NAMES.get(case.operation, case.operation), *case.inputs, **keywords)
 
 

@@ -14,7 +14,7 @@ from samebits.native._library import check, library
 from tests.native.maps import Map, Op, addresses, constant, int64s, map_words, number, same, strides
 
 MAGIC = 0x53414D4542495431
-MAP, DOT, REDUCE, CUMULATIVE, SCATTER, COPY, CONV = range(7)
+MAP, DOT, REDUCE, CUMULATIVE, SCATTER, COPY, CONV, WINDOW, TOP_K = range(9)
 F32 = number("float32")
 
 
@@ -80,7 +80,7 @@ def everything():
     p.step(DOT, [0, 9, 3], [F32, F32, 1, 3, 3, 4, 0, 4, 1, 0, 3, 1, 0, 3, 1])
     p.step(REDUCE, [8, 4], [0, F32, F32, 1, *padded([3]), *padded([4]), 1, *padded([4]), *padded([1])])
     p.step(CUMULATIVE, [8, 5], [0, F32, 0, 1, *padded([3]), *padded([4]), *padded([4]), 4, 1, 1])
-    p.step(SCATTER, [(0, 16), 2, (1, 32), 6], [0, F32, number("int32"), 4, 4])
+    p.step(SCATTER, [(0, 16), 2, (1, 32), 6], [0, F32, number("int32"), 4, 4, 1])
     p.step(MAP, [8, 8, 9], add((3, 4), "mul"))
     p.step(MAP, [9, 1, 7], add((3, 4)))
     s = a + b

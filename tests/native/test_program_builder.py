@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from samebits import bits, order
 from samebits._errors import NativeError
 from samebits.native._program import Program
 from samebits.native._run import CompiledProgram
+from samebits.order._window_shape import windows
 
 SHAPES = [(), (1,), (3,), (2, 3), (3, 2), (4, 1, 3), (2, 2, 3)]
 
@@ -145,3 +147,66 @@ def test_a_product_of_one_term_is_the_dot_rule(dtype):
     wanted = order.dot_general(a, b.reshape(3, 1, 5), ([2], [1]), ([0], [0]))
     assert got.tobytes() == wanted.tobytes()
     assert program.words([out])[4] == 1  # one step
+
+
+def test_windows_top_k_segments_and_logsumexp_as_steps():
+    """The steps of their own kinds, on views; one of top-k's two values may go unused."""
+    rng = np.random.default_rng(0)
+    x, rows = rng.standard_normal((6, 9)).astype(np.float32), rng.standard_normal((5, 4)).astype(np.float32)
+    ids = np.array([2, 0, 2, 9, 1], np.int32)
+    program = Program()
+    a, b, i = (
+        program.argument("float32", x.shape),
+        program.argument("float32", rows.shape),
+        program.argument("int32", (5,)),
+    )
+    w = windows("test", x.T.shape, (2, 3), 2, ((1, 0), (0, 1)))
+    pooled = program.window("sum", a.transpose([1, 0]), w)
+    values, at = program.top_k(a.transpose([1, 0]), 3, 0, True, "int32")
+    _, least = program.top_k(program.map("neg", a), 2, 1, False, "int64")
+    zeros = program.copy(program.constant(0, "float32").broadcast((3, 4), ()))
+    sums = program.scatter("sum", zeros, i, b)
+    logs = program.cumulative("logsumexp", a, 1)
+    outputs = [program.map("add", pooled, pooled), values, at, least, sums, logs, program.window("argmax", a, windows(
+        "test", x.shape, 2), "int64")]  # fmt: skip
+    wanted = [
+        2 * order.window_sum(x.T, (2, 3), 2, ((1, 0), (0, 1))),
+        *(np.moveaxis(v, 0, -1) for v in order.top_k(x.T, 3, 0, dtype="int32")),
+        order.top_k(-x, 2, 1, False)[1],
+        order.segment_sum(rows, ids, 3),
+        order.cumlogsumexp(x, 1),
+        order.window_argmax(x, 2),
+    ]
+    for got, want in zip(run(program, outputs, [x, rows, ids]), wanted, strict=True):
+        assert bits.same(got, want)
+
+
+SHAPE, STRIDE, WINDOW, STEP, LOW, BASE, SPREAD, OUT = (4 + 8 * i for i in range(8))
+"""Where rows of sb_window_desc begin."""
+
+
+@pytest.mark.parametrize(("word", "value", "message"), [
+    (0, 8, "operation 8 of dtype"), (1, 99, "is no dtype"), (3, 9, "rank is 9"), (SHAPE, 1 << 40, "reaches from byte"),
+    (STRIDE, -4, "reaches from byte"), (WINDOW, 0, "each is 1 or more"), (STEP, -1, "each is 1 or more"),
+    (LOW, 1 << 62, "do not fit"), (BASE, 0, "each is 1 or more"), (SPREAD, 1 << 62, "do not fit"),
+    (WINDOW, 1 << 30, "more than 16777216 positions"), (OUT, 9, "reaches from byte"),
+])  # fmt: skip
+def test_hostile_windows_are_refused(word, value, message):
+    program = Program()
+    words = program.words([program.window("sum", program.argument("float32", (4, 4)), windows("test", (4, 4), 2))])
+    words[words.tolist().index(7) + 7 + word] = value
+    with pytest.raises(NativeError, match=message):
+        CompiledProgram(words, [((3, 3), "float32")])(np.ones((4, 4), np.float32))
+
+
+@pytest.mark.parametrize(("word", "value", "message"), [
+    (0, 5, "has no rule"), (0, 77, "is no dtype"), (1, 11, "ask for int32 or int64"), (2, 2, "0 and 1|0 or 1"),
+    (3, 5, "k = 5 of 4"), (3, -1, "k = -1 of 4"), (4, 9, "rank is 9"), (5, 50, "reaches from byte"),
+    (21, 1 << 40, "reaches from byte"),
+])  # fmt: skip
+def test_hostile_top_k_is_refused(word, value, message):
+    program = Program()
+    words = program.words(program.top_k(program.argument("float32", (4, 4)), 2, 1, True, "int32"))
+    words[words.tolist().index(8, 8) + 9 + word] = value
+    with pytest.raises(NativeError, match=message):
+        CompiledProgram(words, [((4, 2), "float32"), ((4, 2), "int32")])(np.ones((4, 4), np.float32))

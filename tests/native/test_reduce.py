@@ -89,7 +89,10 @@ def cumulative(op: str, x: Array, axis: int, out: Array, *, reverse: bool = Fals
 
 def scatter(op: str, x: Array, index: Array, updates: Array, *, twin: bool = False) -> Array:
     out = np.empty_like(x)
-    desc = words(OPS[op], DTYPES.index(x.dtype.name), DTYPES.index(index.dtype.name), x.size, index.size)
+    width = updates.size // index.size if index.size else 1
+    desc = words(
+        OPS[op], DTYPES.index(x.dtype.name), DTYPES.index(index.dtype.name), x.size // max(width, 1), index.size, width
+    )
     call = functions()["ref_scatter" if twin else "scatter"]
     check(call(desc, x.ctypes.data, index.ctypes.data, updates.ctypes.data, out.ctypes.data, None))
     return out
@@ -469,10 +472,10 @@ def test_descriptors_out_of_range_are_refused() -> None:
     assert "out is NULL" in refused("cumulative", scan(), p, None)
     assert functions()["cumulative"](scan(n=0), None, None, None) == 0
 
-    assert "operation 8 is not a scatter" in refused("scatter", words(8, f32, 3, 4, 1), p, p, p, q)
-    assert "indices of dtype 11 (float32)" in refused("scatter", words(0, f32, f32, 4, 1), p, p, p, q)
-    assert "length -1" in refused("scatter", words(0, f32, 3, -1, 1), p, p, p, q)
-    assert "an operand is NULL" in refused("scatter", words(0, f32, 3, 4, 1), p, None, p, q)
+    assert "operation 8 is not a scatter" in refused("scatter", words(8, f32, 3, 4, 1, 1), p, p, p, q)
+    assert "indices of dtype 11 (float32)" in refused("scatter", words(0, f32, f32, 4, 1, 1), p, p, p, q)
+    assert "length -1" in refused("scatter", words(0, f32, 3, -1, 1, 1), p, p, p, q)
+    assert "an operand is NULL" in refused("scatter", words(0, f32, 3, 4, 1, 1), p, None, p, q)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ calls = {
     "reduce": lambda: lib.sb_reduce(words(0, F32, F32, 0, *none, *none, 1, *row, *one), p(x), p(y), None),
     "cumulative": lambda: lib.sb_cumulative(
         words(0, F32, 0, 1, 1024, *none[1:], 2048, *none[1:], 2048, *none[1:], 2048, 1, 1), p(x), p(y), None),
-    "scatter": lambda: lib.sb_scatter(words(0, F32, I64, n, n), p(x), p(at), p(x), p(y), None),
+    "scatter": lambda: lib.sb_scatter(words(0, F32, I64, n, n, 1), p(x), p(at), p(x), p(y), None),
     "copy": lambda: lib.sb_copy(words(4, 1, *row, *one, *one), p(x), p(y), None),
     "map": lambda: lib.sb_map(elementwise, len(elementwise), pointers(x), pointers(y), None),
 }

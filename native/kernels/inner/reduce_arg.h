@@ -79,7 +79,8 @@ constexpr Reduction arg_reduction() {
           arg_chunks<dtype, largest>,
           nullptr,
           arg_join<largest>,
-          arg_fold};
+          arg_fold,
+          nullptr};
 }
 
 }  // namespace

@@ -233,6 +233,54 @@ void columns16(const void* x, const int64_t* offsets, int64_t n, int64_t count, 
   if (j < columns) few_columns<R, 1, true>(items + j, offsets, terms, columns - j, block, to + j);
 }
 
+// Lanes fold by halving (SUM-5). A lane without a term is left out: adding +0 could change the sign of a zero
+// only, which SUM-6 hides, and the other operations' neutral elements change nothing at all.
+template <class R, int lanes>
+SB_INLINE typename R::V fold_lanes(typename R::V* v) {
+  int n = lanes;
+  for (int half = SB_LANES / 2; half; half /= 2) {
+    for (int i = 0; i < half; ++i) {
+      if (i + half < n) v[i] = R::join(v[i], v[i + half]);
+    }
+    n = n < half ? n : half;
+  }
+  return v[0];
+}
+
+// No more rows than lanes: nothing is added up, so the rows fold straight away.
+template <class R, int lanes>
+void fold_rows(const typename R::Item* x, const int64_t* offsets, int n, int64_t count, void* out,
+               bool wide) {
+  const int64_t out_size = R::kNarrow && wide ? 4 : static_cast<int64_t>(sizeof(typename R::Item));
+  for (int64_t j = 0; j < count; j += R::kWidth) {
+    const int64_t rest = count - j;
+    typename R::V v[lanes];
+    typename R::A done[R::kWidth];
+    void* to = static_cast<char*>(out) + j * out_size;
+    if (rest >= R::kWidth) {
+      for (int i = 0; i < lanes; ++i) v[i] = i < n ? R::load(x + offsets[i] + j) : R::neutral();
+      store(done, fold_lanes<R, lanes>(v));
+      R::finish(done, R::kWidth, to, wide);
+    } else {
+      for (int i = 0; i < lanes; ++i) {
+        v[i] = i < n ? R::load(x + offsets[i] + j, static_cast<int>(rest)) : R::neutral();
+      }
+      store(done, fold_lanes<R, lanes>(v));
+      R::finish(done, rest, to, wide);
+    }
+  }
+}
+
+template <class R>
+void few_rows16(const void* x, const int64_t* offsets, int64_t rows, int64_t count, void* out, bool wide) {
+  const auto* items = static_cast<const typename R::Item*>(x);
+  const int n = static_cast<int>(rows);
+  if (n <= 4) return fold_rows<R, 4>(items, offsets, n, count, out, wide);
+  if (n <= 8) return fold_rows<R, 8>(items, offsets, n, count, out, wide);
+  if (n <= 12) return fold_rows<R, 12>(items, offsets, n, count, out, wide);
+  fold_rows<R, SB_LANES>(items, offsets, n, count, out, wide);
+}
+
 template <class R>
 void fold16(const void* partial, int64_t block, int64_t count, void* out, bool wide) {
   const auto* lanes = static_cast<const typename R::A*>(partial);
@@ -275,8 +323,9 @@ void join_partials(const void* a, const void* b, void* out, int64_t count) {
 template <class R>
 constexpr Reduction reduction16() {
   constexpr int bytes = sizeof(typename R::A);
-  return {SB_CHUNK,  SB_LANES,    bytes,        R::kWidth,        kColumnBytes / bytes,
-          rows16<R>, chunks16<R>, columns16<R>, join_partials<R>, fold16<R>};
+  return {SB_CHUNK,     SB_LANES,    bytes,        R::kWidth,        kColumnBytes / bytes,
+          rows16<R>,    chunks16<R>, columns16<R>, join_partials<R>, fold16<R>,
+          few_rows16<R>};
 }
 
 }  // namespace

@@ -146,7 +146,8 @@ constexpr Reduction ordered_reduction() {
           ordered_chunks<R>,
           ordered_columns<R>,
           join_partials<R>,
-          ordered_fold<R>};
+          ordered_fold<R>,
+          nullptr};
 }
 
 }  // namespace

@@ -20,20 +20,6 @@ struct Row {
   }
 };
 
-// Lanes fold by halving (SUM-5). A lane without a term is left out: adding +0 could change the sign of a zero
-// only, which SUM-6 hides, and the other operations' neutral elements change nothing at all.
-template <class R, int lanes>
-SB_INLINE typename R::V fold_lanes(typename R::V* v) {
-  int n = lanes;
-  for (int half = SB_LANES / 2; half; half /= 2) {
-    for (int i = 0; i < half; ++i) {
-      if (i + half < n) v[i] = R::join(v[i], v[i + half]);
-    }
-    n = n < half ? n : half;
-  }
-  return v[0];
-}
-
 template <class R>
 struct Lanes {
   typename R::V v[SB_LANES];
@@ -103,17 +89,23 @@ void window_any(const void* const* rows, int64_t positions, int64_t count, void*
   window_line<R, staged, 0>(rows, positions, count, out, wide);
 }
 
-// Of arg*: a later position wins only where it is better (ARG-1).
+// Of arg*: below (above) every key, so that what is not there never wins, and -inf does.
+template <class R, bool largest>
+SB_INLINE typename R::A no_key() {
+  return ~Extreme<largest, true>::template nan<typename R::Value>;
+}
+
+// A later position wins only where it is better (ARG-1).
 template <class R, bool staged, bool largest>
 void window_arg(const void* const* rows, int64_t positions, int64_t count, void* out, bool) {
   using V = typename R::V;
   int32_t* to = static_cast<int32_t*>(out);
   for (int64_t j = 0; j < count; j += R::kWidth) {
-    V best = R::neutral(), where = V{} - 1;
+    V best = splat<V>(no_key<R, largest>()), where = V{} - 1;
     for (int64_t i = 0; i < positions; ++i) {
       if (!rows[i]) continue;
       const V key = Row<R, staged>::load(rows[i], j, count - j);
-      const auto wins = (largest ? key > best : key < best) | (where < 0);
+      const auto wins = largest ? key > best : key < best;
       best = wins ? key : best;
       where = wins ? V{} + static_cast<typename R::A>(i) : where;
     }
@@ -155,14 +147,21 @@ void neutral(void* to, int64_t n) {
   for (int64_t i = 0; i < n; ++i) q[i] = R::neutral_scalar();
 }
 
+template <class R, bool largest>
+void no_keys(void* to, int64_t n) {
+  auto* q = static_cast<typename R::A*>(to);
+  for (int64_t i = 0; i < n; ++i) q[i] = no_key<R, largest>();
+}
+
 template <class R>
 constexpr WindowKernel window_reduction() {
   return {sizeof(typename R::A), R::kWidth, stage<R>, neutral<R>, window_any<R, false>, window_any<R, true>};
 }
 template <class R, bool largest>
 constexpr WindowKernel window_arg_reduction() {
-  return {sizeof(typename R::A),       R::kWidth, stage<R>, neutral<R>, window_arg<R, false, largest>,
-          window_arg<R, true, largest>};
+  return {
+      sizeof(typename R::A),       R::kWidth, stage<R>, no_keys<R, largest>, window_arg<R, false, largest>,
+      window_arg<R, true, largest>};
 }
 
 template <int dtype>

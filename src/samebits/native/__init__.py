@@ -1,9 +1,16 @@
 """The native library on NumPy arrays: the contract's operations, bit for bit those of ``samebits.order``."""
 
+from samebits.native._accumulate import Accumulator as Accumulator, accumulate_partials as accumulate_partials
 from samebits.native._apply import apply as apply, names as names
 from samebits.native._attention import attention as attention, attention_backward as attention_backward
 from samebits.native._conv import conv as conv, conv_transpose as conv_transpose
-from samebits.native._cumulative import cummax as cummax, cummin as cummin, cumprod as cumprod, cumsum as cumsum
+from samebits.native._cumulative import (
+    cumlogsumexp as cumlogsumexp,
+    cummax as cummax,
+    cummin as cummin,
+    cumprod as cumprod,
+    cumsum as cumsum,
+)
 from samebits.native._dot import matmul as matmul
 from samebits.native._library import library as _library
 from samebits.native._pack import Packed as Packed, pack as pack
@@ -51,6 +58,21 @@ from samebits.native._scatter import (
     scatter_max as scatter_max,
     scatter_min as scatter_min,
     scatter_mul as scatter_mul,
+    scatter_sub as scatter_sub,
+    segment_max as segment_max,
+    segment_min as segment_min,
+    segment_prod as segment_prod,
+    segment_sum as segment_sum,
+)
+from samebits.native._top_k import argsort as argsort, sort as sort, top_k as top_k
+from samebits.native._windows import (
+    select_and_scatter_add as select_and_scatter_add,
+    window_argmax as window_argmax,
+    window_argmin as window_argmin,
+    window_max as window_max,
+    window_min as window_min,
+    window_prod as window_prod,
+    window_sum as window_sum,
 )
 
 

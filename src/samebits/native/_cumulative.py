@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from samebits.native._arrays import MAX_RANK, merge_jointly, number, padded, pointer, strided, words
 from samebits.native._library import check, library
-from samebits.native._program import REDUCTIONS
+from samebits.native._program import CUMULATIVE
 from samebits.order._axes import reduced_axes
 from samebits.order._dtypes import floats
 from samebits.order._parts import by_parts
@@ -22,7 +22,7 @@ def _cumulative(op: str, x: ArrayLike, axis: int, reverse: bool) -> NDArray:
     if len(shape) > MAX_RANK:
         first = np.ascontiguousarray(np.moveaxis(x, axis, 0))
         return np.moveaxis(_cumulative(op, first.reshape(len(first), -1), 0, reverse).reshape(first.shape), 0, axis)
-    descriptor = words(REDUCTIONS[op], number(x.dtype), int(reverse), len(shape), padded(shape), padded(in_steps),
+    descriptor = words(CUMULATIVE[op], number(x.dtype), int(reverse), len(shape), padded(shape), padded(in_steps),
                        padded(out_steps), x.shape[axis], steps[axis], strided(out)[1][axis])  # fmt: skip
     check(library().sb_cumulative(descriptor, pointer(source), pointer(out), None))
     return out
@@ -47,3 +47,8 @@ def cummax(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
 def cummin(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
     """The smallest so far (clauses CUM-4, MAX-1). Floats; TypeError otherwise."""
     return _cumulative("min", x, axis, reverse)
+
+
+def cumlogsumexp(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
+    """log of the cumulative sum of exp(x) (clause CUM-8). Floats; TypeError otherwise."""
+    return _cumulative("logsumexp", x, axis, reverse)

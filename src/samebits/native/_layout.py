@@ -1,5 +1,6 @@
 """From a graph of contract operations to the words of a program: liveness, fusion, buffers, encoding."""
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -15,13 +16,15 @@ from samebits.native._program import (
     _MAP,
     _REDUCE,
     _SCATTER,
+    _TOP_K,
+    _WINDOW,
     MAGIC,
     Node,
     Program,
     _Step,
     item_size,
 )  # fmt: skip
-from samebits.native._views import Shape, View, contiguous_strides, one_axis, squeeze
+from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis, squeeze
 
 
 def lay_out(program: Program, outputs: list[View]) -> np.ndarray:
@@ -102,10 +105,13 @@ class _Layout:
     def _schedule(self, live: list[Node]) -> None:
         maps: dict[Shape, list[int]] = {}
         for node in live:
-            if node.kind == "argument":
+            if node.kind in ("argument", "part"):  # a part is written by another node's step
                 continue
             if node.kind != "map":
                 self._append(_Step(node.kind, node.shape), node)
+                if node.kind == "top_k":
+                    self.steps[-1].nodes.append(node.params["indices"])
+                    self.step_of[node.params["indices"]] = len(self.steps) - 1
                 continue
             earliest = 0
             for view in map(self.resolve, node.operands):
@@ -134,6 +140,7 @@ class _Layout:
     def encode(self, arguments: list[Node], results: list[Node]) -> np.ndarray:
         self.buffer: dict[Node, int] = {n: i for i, n in enumerate([*arguments, *results])}
         outside: set[Node] = set(results)
+        outside.update(n for step in self.steps if step.kind == "top_k" for n in step.nodes)
         for i, step in enumerate(self.steps):
             for node in step.nodes:
                 for view in map(self.resolve, node.operands):
@@ -162,7 +169,7 @@ class _Layout:
     def _encode(self, step: _Step, outside: set[Node]) -> list[tuple[int, list[int], list[int]]]:
         if step.kind == "map":
             return self._encode_map(step, outside)
-        (node,) = step.nodes
+        node = step.nodes[0]
         views = [self.resolve(v) for v in node.operands]
         out = View(node, node.dtype, node.shape, contiguous_strides(node.shape))
         operands = [w for v in [*views, out] for w in self._at(v)]
@@ -185,8 +192,26 @@ class _Layout:
             payload += [w for row in (sizes, *steps) for w in padded(row)]
             return [(_CUMULATIVE, operands, [*payload, view.shape[axis], view.strides[axis], out.strides[axis]])]
         if step.kind == "scatter":
-            payload = [p["op"], DTYPES.index(node.dtype), DTYPES.index(views[1].dtype), node.size, views[2].size]
+            index, updates = views[1].size, views[2].size
+            rows, width = node.size, 1
+            if len(node.shape) > 1:
+                rows, width = node.shape[0], math.prod(node.shape[1:])
+            assert updates == index * width, "a row of updates for each index"
+            payload = [p["op"], DTYPES.index(node.dtype), DTYPES.index(views[1].dtype), rows, index, width]
             return [(_SCATTER, operands, payload)]
+        if step.kind == "window":
+            (view,), w = views, p["windows"]
+            rows = (view.shape, view.strides, w.window, w.strides, w.low, w.base_dilation, w.window_dilation, w.out,
+                    out.strides)  # fmt: skip
+            payload = [p["op"], DTYPES.index(view.dtype), DTYPES.index(node.dtype), len(view.shape)]
+            return [(_WINDOW, operands, payload + [x for row in rows for x in padded(row)])]
+        if step.kind == "top_k":
+            (view,), axis, indices = views, p["axis"], p["indices"]
+            rest = [i for i in range(len(view.shape)) if i != axis]
+            sizes, steps = merge([view.shape[i] for i in rest], [view.strides[i] for i in rest])
+            payload = [DTYPES.index(view.dtype), DTYPES.index(indices.dtype), int(p["largest"]), node.shape[-1],
+                       len(sizes), *padded(sizes), *padded(steps), view.shape[axis], view.strides[axis]]  # fmt: skip
+            return [(_TOP_K, [*operands, self.buffer[indices], 0], payload)]
         copies = []
         for view, (offset, strides) in zip(views, p["steps"], strict=True):
             if view.size == 0:

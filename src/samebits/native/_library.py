@@ -45,6 +45,8 @@ _SIGNATURES = {
     ),
     "sb_reduce": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_cumulative": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
+    "sb_window": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
+    "sb_top_k": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_scatter": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_copy": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_map": (c_int32, [POINTER(c_int64), c_int64, POINTER(c_void_p), POINTER(c_void_p), c_void_p]),

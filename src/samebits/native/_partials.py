@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from samebits.native._arrays import number
 from samebits.native._dot import matmul
 from samebits.native._library import check, library
+from samebits.order._constants import CHUNK
 from samebits.order._partials import Partial, joinable, partials_by
 
 
@@ -26,6 +27,8 @@ def matmul_partials(a: ArrayLike, b: ArrayLike, start: int = 0) -> list[Partial]
 def join_partials(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None = None) -> NDArray:
     """The whole product over k terms, bit for bit that of `matmul` on one worker.
 
+    Of `accumulate_partials`: the sum of k rows, bit for bit that of `accumulate`.
+
     partials: of all workers, in any order, values of one shape and dtype. out_dtype: "float16" or "bfloat16" rounds
     float32 values once, as the product of such operands does. Raises ValueError where there are none, where they are
     not the terms [0, k), each once and each a whole subtree, and where shapes differ; TypeError for what is no Partial,
@@ -36,8 +39,10 @@ def join_partials(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | No
     shape = np.shape(ordered[0].values)
     out = np.empty(shape, out_dtype)
     count = len(ordered)
-    ranges = (c_int64 * (2 * count))(*(term for p in ordered for term in (p.start, p.stop)))
-    descriptor = (c_int64 * 4)(number(values[0].dtype), number(out_dtype), k, out.size)
+    # The tree over rows is the tree over as many chunks: a row counts as one (clause ACC-4).
+    scale = CHUNK // ordered[0].unit
+    ranges = (c_int64 * (2 * count))(*(scale * term for p in ordered for term in (p.start, p.stop)))
+    descriptor = (c_int64 * 4)(number(values[0].dtype), number(out_dtype), scale * k, out.size)
     pointers = (c_void_p * count)(*(v.ctypes.data for v in values))
     check(library().sb_join_partials(descriptor, count, ranges, pointers, out.ctypes.data, None))
     return out

@@ -17,11 +17,14 @@ from samebits.native._arrays import MAX_RANK, merge_jointly
 from samebits.native._library import DTYPES, opcode
 from samebits.native._map import ON_WORDS, PREDICATES
 from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis
+from samebits.order._window_shape import Windows
 
 MAGIC = 0x53414D4542495431
 _MAP, _DOT, _REDUCE, _CUMULATIVE, _SCATTER, _COPY = range(6)
 REDUCTIONS = {name: i for i, name in enumerate(("sum", "prod", "max", "min", "argmax", "argmin", "any", "all",
                                                 "accumulate"))}  # fmt: skip
+CUMULATIVE = {name: REDUCTIONS[name] for name in ("sum", "prod", "max", "min")} | {"logsumexp": 32}
+_WINDOW, _TOP_K = 7, 8
 _NARROW = ("float16", "bfloat16")
 
 
@@ -212,18 +215,34 @@ class Program:
         return self._add(node)
 
     def cumulative(self, op: str, view: View, axis: int, reverse: bool = False) -> View:
-        """A cumulative sum, prod, max or min along an axis (clauses CUM-*)."""
+        """A cumulative sum, prod, max, min or logsumexp along an axis (clauses CUM-*)."""
         rest = [i for i in range(len(view.shape)) if i != axis]
         across = ([s[i] for i in rest] for s in (view.shape, view.strides, contiguous_strides(view.shape)))
         if len(merge_jointly(*across)[0]) > MAX_RANK:
             view = self.copy(view)
         return self._add(Node("cumulative", view.dtype, view.shape, (view,),
-                              {"op": REDUCTIONS[op], "axis": axis, "reverse": reverse}))  # fmt: skip
+                              {"op": CUMULATIVE[op], "axis": axis, "reverse": reverse}))  # fmt: skip
 
     def scatter(self, op: str, operand: View, index: View, updates: View) -> View:
-        """operand (flat) with updates combined one at a time in ascending order (clauses SCT-*)."""
+        """operand [n, ...] with updates [*index's shape, ...], by rows, one at a time in ascending order (SCT-*)."""
         parts = tuple(v if v.is_whole else self.copy(v) for v in (operand, index, updates))
         return self._add(Node("scatter", operand.dtype, operand.shape, parts, {"op": REDUCTIONS[op]}))
+
+    def window(self, op: str, view: View, w: Windows, out_dtype: str | None = None) -> View:
+        """A sum, prod, max, min, argmax or argmin over windows of up to MAX_RANK axes (clauses WIN-*)."""
+        return self._add(Node("window", out_dtype or view.dtype, w.out, (view,), {"op": REDUCTIONS[op], "windows": w}))
+
+    def top_k(self, view: View, k: int, axis: int, largest: bool, index_dtype: str) -> tuple[View, View]:
+        """The first k along an axis in descending or ascending order, and their indices (clauses TOP-*): k last."""
+        others = [i for i in range(len(view.shape)) if i != axis]
+        if len(merge([view.shape[i] for i in others], [view.strides[i] for i in others])[0]) > MAX_RANK:
+            view = self.copy(view)
+        shape = (*(view.shape[i] for i in others), k)
+        indices = Node("part", index_dtype, shape)
+        values = Node("top_k", view.dtype, shape, (view,), {"axis": axis, "largest": largest, "indices": indices})
+        out = self._add(values)
+        indices.operands = (out,)
+        return out, self._add(indices)
 
     # ---- words ----
 

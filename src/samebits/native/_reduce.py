@@ -13,6 +13,7 @@ from samebits.native._apply import apply
 from samebits.native._arrays import groups, number, padded, pointer, words
 from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
+from samebits.order._arguments import result_dtype
 from samebits.order._axes import Axis, reduced_axes
 from samebits.order._dtypes import NARROW, booleans, floats, is_float, ordered
 from samebits.order._parts import by_parts
@@ -64,7 +65,7 @@ def min(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
 
 def _extremum(op: str, x: ArrayLike, axis: Axis, keepdims: bool) -> NDArray:
     x = ordered(x, op)
-    wide = _sortable(x)
+    wide = sortable(x)
     out = _reduce(op, wide, axis, keepdims)
     if wide is x:
         return out
@@ -73,7 +74,7 @@ def _extremum(op: str, x: ArrayLike, axis: Axis, keepdims: bool) -> NDArray:
     return (out ^ _TOP).view(np.uint64) if x.dtype == np.uint64 else out.astype(x.dtype)
 
 
-def _sortable(x: NDArray) -> NDArray:
+def sortable(x: NDArray) -> NDArray:
     """x, or in place of an integer dtype that the library has no rule for int64 with the same order (EXACT-1)."""
     if is_float(x.dtype) or x.dtype in (np.int32, np.int64):
         return x
@@ -96,7 +97,7 @@ def _arg(op: str, x: ArrayLike, axis: int | None, keepdims: bool, dtype: DTypeLi
         raise TypeError(f"{op} returns int32 or int64, not {dtype}")
     if 0 in [x.shape[i] for i in reduced_axes(axis, x.ndim)]:
         raise ValueError(f"{op} over no elements has no index (shape {x.shape}, axis {axis}; clause ARG-2)")
-    return _reduce(op, _sortable(x), axis, keepdims, dtype)
+    return _reduce(op, sortable(x), axis, keepdims, dtype)
 
 
 def any(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
@@ -110,6 +111,10 @@ def all(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
 
 
 @by_parts
-def accumulate(x: ArrayLike, axis: int = 0) -> NDArray:
-    """The sum over rows as one binary counter (clauses ACC-*). Floats, complex numbers by parts (CPX-11)."""
-    return _reduce("accumulate", floats(x, "accumulate"), axis, keepdims=False)
+def accumulate(x: ArrayLike, axis: int = 0, out_dtype: DTypeLike | None = None) -> NDArray:
+    """The sum over rows as one binary counter (clauses ACC-*). Floats, complex numbers by parts (CPX-11).
+
+    out_dtype: "float32" keeps the accumulator of float16 and bfloat16, as micro-batches that are added later need it.
+    """
+    x = floats(x, "accumulate")
+    return _reduce("accumulate", x, axis, False, result_dtype("sum", x.dtype, out_dtype))

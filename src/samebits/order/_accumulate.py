@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from samebits.order._arguments import integer
+from samebits.order._arguments import integer, result_dtype
 from samebits.order._axes import flatten
 from samebits.order._chunks import join, subtrees
 from samebits.order._dtypes import canonical, floats, narrow, same_dtype, widen
@@ -16,15 +16,15 @@ from samebits.order._partials import Partial, join_partials
 
 @by_parts
 @reference
-def accumulate(x: ArrayLike, axis: int = 0) -> NDArray:
+def accumulate(x: ArrayLike, axis: int = 0, out_dtype: DTypeLike | None = None) -> NDArray:
     """The sum over rows as one binary counter (clause ACC-1); micro-batches of 2**j aligned rows give the same bits.
 
-    x: rows along `axis`, any float dtype, which is the result's. Raises TypeError for other dtypes. For micro-batches
-    of a narrow dtype keep the partials in float32 (ACC-2).
+    x: rows along `axis`, any float dtype, which is the result's. out_dtype: "float32" keeps the accumulator of float16
+    and bfloat16, as micro-batches that are added later need it (ACC-2). Raises TypeError for other dtypes.
     """
     x = floats(x, "accumulate")
     flat = flatten(x, axis)
-    return narrow(_counter(widen(flat.values)), x.dtype)
+    return narrow(_counter(widen(flat.values)), result_dtype("sum", x.dtype, out_dtype))
 
 
 def _counter(rows: NDArray) -> NDArray:

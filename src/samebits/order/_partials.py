@@ -103,8 +103,8 @@ def joinable(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None) -
     unit = parts[0].unit
     if any(p.unit != unit for p in parts) or unit not in (1, CHUNK):
         raise ValueError(
-            f"join_partials got partials of {', '.join(sorted({str(p.unit) for p in parts}))} terms a chunk; join those "
-            f"of products ({CHUNK}) and those of rows (1) apart"
+            f"join_partials got partials of {', '.join(sorted({str(p.unit) for p in parts}))} terms a chunk; join "
+            f"those of products ({CHUNK}) and those of rows (1) apart"
         )
     of_chunks = f"chunks of {CHUNK}" if unit == CHUNK else "rows"
     for p in parts:
@@ -116,8 +116,8 @@ def joinable(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | None) -
         where = f"the partial of terms [{p.start}, {p.stop})"
         if not 0 <= p.start < p.stop or p.start % (unit * p.chunks) or p.chunks & (p.chunks - 1):
             raise ValueError(
-                f"join_partials cannot place {where}: it is no aligned subtree, 2^j {of_chunks} that begin at a "
-                "multiple of their own length (clauses SPLIT-3, ACC-4); make them with matmul_partials or "
+                f"join_partials cannot place {where}: it is no aligned subtree, 2^j {of_chunks} that begin at "
+                "a multiple of their own length (clauses SPLIT-3, ACC-4); make them with matmul_partials or "
                 "accumulate_partials"
             )
         if p.start > stop:

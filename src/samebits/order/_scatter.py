@@ -112,10 +112,14 @@ def segment_prod(data: ArrayLike, ids: ArrayLike, num_segments: int) -> NDArray:
 @reference
 def segment_max(data: ArrayLike, ids: ArrayLike, num_segments: int) -> NDArray:
     """As `segment_sum` with max, from -inf (clause SCT-6)."""
-    return _scatter(*segment_operands("segment_max", data, ids, num_segments, SEGMENT["max"]), "segment_max", maximum_of)
+    return _scatter(
+        *segment_operands("segment_max", data, ids, num_segments, SEGMENT["max"]), "segment_max", maximum_of
+    )
 
 
 @reference
 def segment_min(data: ArrayLike, ids: ArrayLike, num_segments: int) -> NDArray:
     """As `segment_sum` with min, from inf (clause SCT-6)."""
-    return _scatter(*segment_operands("segment_min", data, ids, num_segments, SEGMENT["min"]), "segment_min", minimum_of)
+    return _scatter(
+        *segment_operands("segment_min", data, ids, num_segments, SEGMENT["min"]), "segment_min", minimum_of
+    )

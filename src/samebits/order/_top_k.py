@@ -16,10 +16,10 @@ def top_k_operands(name: str, x: ArrayLike, k: int | None, axis: int, dtype: DTy
         raise TypeError(f"{name} returns indices of int32 or int64, not {np.dtype(dtype)}")
     (axis,) = reduced_axes(axis, x.ndim)
     n = x.shape[axis]
-    k = n if k is None else integer("k", k)
-    if not 0 <= k <= n:
-        raise ValueError(f"{name} takes the first {k} of {n} elements; give a k from 0 to {n}")
-    return x, k, axis
+    count = n if k is None else integer("k", k)
+    if not 0 <= count <= n:
+        raise ValueError(f"{name} takes the first {count} of {n} elements; give a k from 0 to {n}")
+    return x, count, axis
 
 
 def _first(x: NDArray, k: int, axis: int, largest: bool, dtype: DTypeLike) -> tuple[NDArray, NDArray]:
@@ -27,7 +27,7 @@ def _first(x: NDArray, k: int, axis: int, largest: bool, dtype: DTypeLike) -> tu
     out = np.empty((*rows.shape[:-1], k), np.int64)
     for row in np.ndindex(rows.shape[:-1]):
         values = widen(rows[row])
-        # A sort by Python's numbers is stable; NaNs are a group of their own: first of the largest, last of the smallest.
+        # Python's sort is stable. NaNs are a group of their own: first of the largest, last of the smallest.
         group = np.isnan(values) if is_float(x.dtype) else np.zeros(len(values), bool)
         keys = [(bool(g) != largest, 0 if g else -v if largest else v)
                 for g, v in zip(group.tolist(), values.tolist(), strict=True)]  # fmt: skip

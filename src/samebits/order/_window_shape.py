@@ -1,12 +1,14 @@
-"""Where the windows of a windowed reduction lie: its arguments, checked; shared with the native calls (clause WIN-1)."""
+"""Where windows lie: the arguments of a windowed reduction, checked; shared with the native calls (clause WIN-1)."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from samebits.order._arguments import integer
+from samebits.order._dtypes import floats
 
 PerAxis = int | Sequence[int]
 Padding = int | Sequence[Sequence[int]]
@@ -55,3 +57,10 @@ def windows(name: str, shape: tuple[int, ...], window: PerAxis, strides: PerAxis
         whole = (n - 1) * b + 1 if n else 0
         out.append(max(0, (whole + low + high - (w - 1) * d - 1) // s + 1))
     return Windows(sizes, steps, tuple(low for low, _ in pads), base, spread, tuple(out))
+
+
+def windows_over(name: str, x: ArrayLike, window: PerAxis, strides: PerAxis = 1, padding: Padding = 0,
+                 base_dilation: PerAxis = 1, window_dilation: PerAxis = 1) -> tuple[NDArray, Windows]:  # fmt: skip
+    """x as an array of floats, and the windows over it."""
+    x = floats(x, name)
+    return x, windows(name, x.shape, window, strides, padding, base_dilation, window_dilation)

@@ -11,7 +11,7 @@ from samebits.order._dtypes import canonical, floats, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
 from samebits.order._scatter import scatter_add
-from samebits.order._window_shape import Padding, PerAxis, Windows, windows
+from samebits.order._window_shape import Padding, PerAxis, Windows, windows_over
 
 _Combine = Callable[[NDArray, NDArray], NDArray]
 
@@ -60,9 +60,8 @@ def window_sum(x: ArrayLike, window: PerAxis, strides: PerAxis = 1, padding: Pad
     x: floats. window, strides and dilations: an integer, or one for each axis; padding: an integer, or (low, high) for
     each axis, negative ones crop. Raises TypeError, and ValueError where they do not fit.
     """
-    x = floats(x, "window_sum")
-    values, present, _ = _terms(x, windows("window_sum", x.shape, window, strides, padding, base_dilation,
-                                           window_dilation))  # fmt: skip
+    x, w = windows_over("window_sum", x, window, strides, padding, base_dilation, window_dilation)
+    values, present, _ = _terms(x, w)
     total = _lanes(widen(values), present, np.add, 0)
     return narrow(np.asarray(total + total.dtype.type(0)), x.dtype)
 
@@ -71,15 +70,13 @@ def window_sum(x: ArrayLike, window: PerAxis, strides: PerAxis = 1, padding: Pad
 def window_prod(x: ArrayLike, window: PerAxis, strides: PerAxis = 1, padding: Padding = 0,
                 base_dilation: PerAxis = 1, window_dilation: PerAxis = 1) -> NDArray:  # fmt: skip
     """The product over each window (clauses WIN-1, WIN-2); arguments as of `window_sum`."""
-    x = floats(x, "window_prod")
-    values, present, _ = _terms(x, windows("window_prod", x.shape, window, strides, padding, base_dilation,
-                                           window_dilation))  # fmt: skip
+    x, w = windows_over("window_prod", x, window, strides, padding, base_dilation, window_dilation)
+    values, present, _ = _terms(x, w)
     return narrow(canonical(_lanes(widen(values), present, np.multiply, 1)), x.dtype)
 
 
-def _extremum(name: str, x: ArrayLike, combine: _Combine, neutral: float, *how: PerAxis | Padding) -> NDArray:
-    x = floats(x, name)
-    values, present, _ = _terms(x, windows(name, x.shape, *how))
+def _extremum(x: NDArray, w: Windows, combine: _Combine, neutral: float) -> NDArray:
+    values, present, _ = _terms(x, w)
     out = np.full(values.shape[:-1], neutral, x.dtype)
     for i in range(values.shape[-1]):
         out = np.where(present[..., i], combine(out, values[..., i]), out)
@@ -90,19 +87,20 @@ def _extremum(name: str, x: ArrayLike, combine: _Combine, neutral: float, *how: 
 def window_max(x: ArrayLike, window: PerAxis, strides: PerAxis = 1, padding: Padding = 0,
                base_dilation: PerAxis = 1, window_dilation: PerAxis = 1) -> NDArray:  # fmt: skip
     """The largest element of each window, -inf over none (clause WIN-3); arguments as of `window_sum`."""
-    return _extremum("window_max", x, maximum_of, -np.inf, window, strides, padding, base_dilation, window_dilation)
+    x, w = windows_over("window_max", x, window, strides, padding, base_dilation, window_dilation)
+    return _extremum(x, w, maximum_of, -np.inf)
 
 
 @reference
 def window_min(x: ArrayLike, window: PerAxis, strides: PerAxis = 1, padding: Padding = 0,
                base_dilation: PerAxis = 1, window_dilation: PerAxis = 1) -> NDArray:  # fmt: skip
     """The smallest element of each window, inf over none (clause WIN-3); arguments as of `window_sum`."""
-    return _extremum("window_min", x, minimum_of, np.inf, window, strides, padding, base_dilation, window_dilation)
+    x, w = windows_over("window_min", x, window, strides, padding, base_dilation, window_dilation)
+    return _extremum(x, w, minimum_of, np.inf)
 
 
-def _best(name: str, x: ArrayLike, beats: Callable[..., NDArray], *how: PerAxis | Padding) -> NDArray:
-    x = floats(x, name)
-    values, present, index = _terms(x, windows(name, x.shape, *how))
+def _best(x: NDArray, w: Windows, beats: Callable[..., NDArray]) -> NDArray:
+    values, present, index = _terms(x, w)
     values = widen(values)
     best, where = np.zeros(values.shape[:-1], values.dtype), np.full(values.shape[:-1], -1, np.int64)
     for i in range(values.shape[-1]):
@@ -116,14 +114,16 @@ def _best(name: str, x: ArrayLike, beats: Callable[..., NDArray], *how: PerAxis 
 def window_argmax(x: ArrayLike, window: PerAxis, strides: PerAxis = 1, padding: Padding = 0,
                   base_dilation: PerAxis = 1, window_dilation: PerAxis = 1) -> NDArray:  # fmt: skip
     """Row-major index in x of the largest element of each window, -1 over none (clause WIN-3), as int64."""
-    return _best("window_argmax", x, np.greater, window, strides, padding, base_dilation, window_dilation)
+    x, w = windows_over("window_argmax", x, window, strides, padding, base_dilation, window_dilation)
+    return _best(x, w, np.greater)
 
 
 @reference
 def window_argmin(x: ArrayLike, window: PerAxis, strides: PerAxis = 1, padding: Padding = 0,
                   base_dilation: PerAxis = 1, window_dilation: PerAxis = 1) -> NDArray:  # fmt: skip
     """Row-major index in x of the smallest element of each window, -1 over none (clause WIN-3), as int64."""
-    return _best("window_argmin", x, np.less, window, strides, padding, base_dilation, window_dilation)
+    x, w = windows_over("window_argmin", x, window, strides, padding, base_dilation, window_dilation)
+    return _best(x, w, np.less)
 
 
 @reference
@@ -149,7 +149,7 @@ def select_operands(source: ArrayLike, operand: ArrayLike, window: PerAxis, stri
     same_dtype(name, source, operand)
     if select not in ("max", "min"):
         raise ValueError(f"{name} selects by 'max' or 'min', not {select!r}")
-    out = windows(name, operand.shape, window, strides, padding).out
+    out = windows_over(name, operand, window, strides, padding)[1].out
     if source.shape != out:
         raise ValueError(f"{name} takes a source of the windows' shape {out}, got {source.shape}; check the padding")
     return operand, source

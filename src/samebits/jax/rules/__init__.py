@@ -66,7 +66,7 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "checkpoint": _control.remat,
     **dict.fromkeys(_control.CALLBACKS, _control.callback),
     **dict.fromkeys(LINALG, batched),
-    **dict.fromkeys(["iota", "reduce_xor", "scatter_sub", "scatter-sub", "conv_general_dilated", "top_k",
+    **dict.fromkeys(["iota", "reduce_xor", "conv_general_dilated", "top_k",
                      "lu_pivots_to_permutation", "reduce_window_sum", "reduce_window_max", "reduce_window_min"],
                     _integers_only),
 }  # fmt: skip

@@ -13,8 +13,8 @@ from samebits.jax._rule import Rule, kinds, refuse
 from samebits.native._program import Program
 from samebits.native._views import contiguous_strides
 
-SCATTER = {"scatter-add": "sum", "scatter_add": "sum", "scatter-mul": "prod", "scatter_mul": "prod",
-           "scatter-max": "max", "scatter_max": "max", "scatter-min": "min", "scatter_min": "min"}  # fmt: skip
+SCATTER = {f"scatter{dash}{name}": op for dash in "-_" for name, op in (
+    ("add", "sum"), ("sub", "sub"), ("mul", "prod"), ("max", "max"), ("min", "min"))}  # fmt: skip
 
 
 def overwrite(eqn: Any) -> Rule:
@@ -42,7 +42,10 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
     dtype = str(eqn.invars[0].aval.dtype)
     parts = [program.argument(dtype, (operand.size,)), program.argument("int32", (updates.size,)),
              program.argument(dtype, (updates.size,))]  # fmt: skip
-    words = program.words([program.scatter(SCATTER[eqn.primitive.name], *parts)])
+    op = SCATTER[eqn.primitive.name]
+    if op == "sub":  # out - u is out + (-u) (SCT-5)
+        op, parts[2] = "sum", program.map("neg", parts[2])
+    words = program.words([program.scatter(op, *parts)])
     (out,) = run_program(
         words, [operand.reshape(-1), flat.reshape(-1), updates.reshape(-1)], [((operand.size,), operand.dtype)]
     )

@@ -1,0 +1,22 @@
+"""Times sums, means and their kin against XLA on CPUs (jit), torch and NumPy, from 1,000 to 10,000,000 elements.
+
+    python -m bench.reductions [--quick] [--case "sum"] [--threads 1,2] [--seconds S]     make bench-reductions
+
+Writes bench/results/reductions.json, a picture beside it, and the tables in bench/reductions.md, in about two minutes
+on two cores. A part (--quick and the like) is printed and written to build/bench only.
+"""
+
+from bench.matmul import driver
+from bench.reductions import page
+from bench.reductions.case import TABLES
+
+ENVIRONMENT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(8 << 30), "MALLOC_TOP_PAD_": str(64 << 20)}
+"""Peers allocate each result anew: glibc is to keep the memory of the last one, whose pages the kernel would clear."""
+
+BENCH = driver.Bench(
+    "reductions", TABLES, "", page.body, page.draw, seconds=0.25, worker="bench.reductions.worker",
+    environment=ENVIRONMENT,
+)  # fmt: skip
+
+if __name__ == "__main__":
+    driver.main(BENCH, __doc__)

@@ -25,7 +25,8 @@ struct Choice {
                    isa::map_kernels(),    \
                    isa::math_kernels(),   \
                    isa::reduce_kernels(), \
-                   isa::conv_kernels()};  \
+                   isa::conv_kernels(),   \
+                   isa::norm_kernels()};  \
   }
 
 const Choice* choices(int* count) {

@@ -10,6 +10,7 @@
 #include "frame/dot_kernels.h"
 #include "frame/map_kernels.h"
 #include "frame/math_kernels.h"
+#include "frame/norm_kernels.h"
 #include "frame/reduce_kernels.h"
 
 namespace sb {
@@ -21,6 +22,7 @@ struct Kernels {
   const MathKernels* math;
   const ReduceKernels* reduce;
   const ConvKernels* conv;
+  const NormKernels* norm;
 };
 
 // The table in use; nullptr with sb_error() set when SAMEBITS_ISA asks for what is not there.
@@ -33,6 +35,7 @@ const Kernels* kernels();
   const MathKernels* math_kernels();     \
   const ReduceKernels* reduce_kernels(); \
   const ConvKernels* conv_kernels();     \
+  const NormKernels* norm_kernels();     \
   }
 SB_DECLARE(generic)
 #ifdef __x86_64__

@@ -42,6 +42,7 @@ _SIGNATURES = {
     "sb_cumulative": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
     "sb_scatter": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_copy": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
+    "sb_norm": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_map": (c_int32, [POINTER(c_int64), c_int64, POINTER(c_void_p), POINTER(c_void_p), c_void_p]),
     "sb_program_new": (c_void_p, [POINTER(c_int64), c_int64]),
     "sb_program_free": (None, [c_void_p]),

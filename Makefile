@@ -10,7 +10,7 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test neon sanitize lint bench bench-matmul bench-conv bench-reductions wheel format clean
+.PHONY: help build demo test neon sanitize lint bench bench-matmul bench-conv bench-reductions bench-rows wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-matmul  matrix products against MKL, OpenBLAS, torch, XLA; rewrites bench/matmul.md and its results"
 	@echo "make bench-conv    convolutions against torch (oneDNN); rewrites bench/conv.md and its results"
 	@echo "make bench-reductions  sums and their kin against XLA, torch, NumPy; rewrites bench/reductions.md and its results"
+	@echo "make bench-rows    softmax, norms, activations against torch and XLA; rewrites bench/rows.md and its results"
 	@echo "make wheel    dist/samebits-*.whl"
 	@echo "make format   rewrite Python and C++ in the project's style"
 
@@ -58,6 +59,9 @@ bench-conv: .venv/peers
 
 bench-reductions: .venv/peers
 	$(BIN)/python -m bench.reductions
+
+bench-rows: .venv/peers
+	$(BIN)/python -m bench.rows
 
 wheel: $(INSTALLED)
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

@@ -62,7 +62,6 @@ typedef int32_t sb_unary_function(const void* desc, const void* in, void* out, c
 typedef int32_t sb_scatter_function(const void* desc, const void* in, const void* index, const void* updates, void* out,
                                     const void* executor);
 typedef int32_t sb_top_k_function(const void* desc, const void* in, void* values, void* indices, const void* executor);
-typedef int32_t sb_program_function(const void* program, void* const* buffers, const void* executor);
 
 void run_sb_unary(const timer_call* c, const void* a, const void* b, void* out) {
   (void)a;
@@ -83,6 +82,15 @@ void run_sb_program(const timer_call* c, const void* a, const void* b, void* out
   (void)a;
   void* const buffers[] = {(void*)b, out};
   ((sb_program_function*)c->function)(c->desc, buffers, NULL);
+}
+
+// Any other function of samebits: its six arguments are in a table.
+typedef int32_t table_function(const void*, const void*, const void*, const void*, const void*, const void*);
+
+void run_table(const timer_call* c, const void* a, const void* b, void* out) {
+  const void* const* p = (const void* const*)c->desc;
+  (void)a, (void)b, (void)out;
+  ((table_function*)c->function)(p[0], p[1], p[2], p[3], p[4], p[5]);
 }
 
 // ---- CBLAS with 64-bit integers ---------------------------------------------------------------------------------------

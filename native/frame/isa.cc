@@ -29,7 +29,8 @@ struct Choice {
                    isa::attention_kernels(),  \
                    isa::window_kernels(),     \
                    isa::scatter_kernels(),    \
-                   isa::top_k_kernels()};     \
+                   isa::top_k_kernels(),      \
+                   isa::norm_kernels()};      \
   }
 
 const Choice* choices(int* count) {

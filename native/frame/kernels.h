@@ -11,6 +11,7 @@
 #include "frame/dot_kernels.h"
 #include "frame/map_kernels.h"
 #include "frame/math_kernels.h"
+#include "frame/norm_kernels.h"
 #include "frame/reduce_kernels.h"
 #include "frame/scatter_kernels.h"
 #include "frame/top_k_kernels.h"
@@ -29,6 +30,7 @@ struct Kernels {
   const WindowKernels* window;
   const ScatterKernels* scatter;
   const TopKKernels* top_k;
+  const NormKernels* norm;
 };
 
 // The table in use; nullptr with sb_error() set when SAMEBITS_ISA asks for what is not there.
@@ -45,6 +47,7 @@ const Kernels* kernels();
   const WindowKernels* window_kernels();       \
   const ScatterKernels* scatter_kernels();     \
   const TopKKernels* top_k_kernels();          \
+  const NormKernels* norm_kernels();           \
   }
 SB_DECLARE(generic)
 #ifdef __x86_64__

@@ -238,9 +238,16 @@ class Planner {
     plan_.outer_rank = tile_;
     std::copy(shape_, shape_ + tile_, plan_.outer_shape);
     plan_.rows = std::min(plan_.tile, std::max<int64_t>(1, kBlock / plan_.row));
-    // Whole registers, where a few rows less give them: then no block but the last has a remainder.
+    // Blocks of one size rather than whole ones and a short one at the end (512 and 64 of a row of 576).
+    if (plan_.rows < plan_.tile) {
+      const int64_t blocks = std::max<int64_t>(1, (plan_.tile + plan_.rows / 2) / plan_.rows);
+      plan_.rows = (plan_.tile + blocks - 1) / blocks;
+    }
+    // Whole registers, where a few rows more give them: then no block but the last has a remainder.
     const int64_t unit = 64 / std::gcd<int64_t>(plan_.row, 64);
-    if (plan_.rows < plan_.tile && plan_.rows > unit) plan_.rows -= plan_.rows % unit;
+    if (plan_.rows < plan_.tile && plan_.rows > unit) {
+      plan_.rows = std::min(plan_.tile, (plan_.rows + unit - 1) / unit * unit);
+    }
   }
 
   int64_t stride(const int64_t* given, int k) const { return rank_ ? given[axis_[k]] : 0; }

@@ -116,12 +116,29 @@ struct Mover {
       row(axes[0], in, out);
     } else if (rank == 2 && crossed(axes[0], axes[1])) {
       plane(axes[0], axes[1], in, out);
+    } else if (rank == 2 && axes[1].in == 0 && axes[1].out == 1 && axes[1].size * kSize >= kWide) {
+      spread(axes[0], axes[1], in, out);
     } else if (rank == 2 && axes[1].size <= 16 && axes[1].out == 1) {
       short_rows(axes[0], axes[1], in, out);
     } else {
       for (int64_t i = 0; i < axes[0].size; ++i) {
         all(axes + 1, rank - 1, in + i * axes[0].in * kSize, out + i * axes[0].out * kSize);
       }
+    }
+  }
+
+  // One value for each row, 16 bytes at a time; the last ones of a row overlap those before.
+  static constexpr int64_t kWide = 16;
+  static void spread(Axis outer, Axis inner, const char* in, char* out) {
+    const int64_t bytes = inner.size * kSize;
+    for (int64_t i = 0; i < outer.size; ++i) {
+      char wide[kWide];
+      const T x = get<T>(in + i * outer.in * kSize);
+      for (int64_t k = 0; k < kWide; k += kSize) put<T>(wide + k, x);
+      const Four v = get<Four>(wide);
+      char* to = out + i * outer.out * kSize;
+      for (int64_t k = 0; k + kWide <= bytes; k += kWide) put<Four>(to + k, v);
+      put<Four>(to + bytes - kWide, v);
     }
   }
 

@@ -60,7 +60,8 @@ EVEN, UE, COS, SIN = make((ROWS, 34), 10), make((ROWS, 34), 11), make((ROWS, 17)
 
 CASES = {
     "softmax": (jax.nn.softmax, [X], [], U, lambda: native.softmax(X), lambda: native.softmax_vjp(X, U)),
-    "log_softmax": (jax.nn.log_softmax, [X], [], U, lambda: native.log_softmax(X), lambda: native.log_softmax_vjp(X, U)),
+    "log_softmax": (jax.nn.log_softmax, [X], [], U, lambda: native.log_softmax(X),
+                    lambda: native.log_softmax_vjp(X, U)),
     "logsumexp": (lambda x: jax.nn.logsumexp(x, -1), [X], [], EACH, lambda: native.logsumexp(X),
                   lambda: native.logsumexp_vjp(X, EACH)),
     "cross_entropy": (cross_entropy, [X], [LABEL], EACH, lambda: native.cross_entropy(X, LABEL),

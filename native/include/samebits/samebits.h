@@ -255,6 +255,19 @@ typedef struct {
 } sb_copy_desc;
 SB_API int32_t sb_copy(const sb_copy_desc*, const void* in, void* out, const sb_executor*);
 
+// ---- norms of rows (clauses ROW-7, ROW-8) -------------------------------------
+// Layer norm (centered) or RMS norm of rows of n contiguous numbers. g and b: n contiguous numbers each, or
+// NULL. The bits are those of the composition; a program of maps and sums computes it for any other layout.
+typedef struct {
+  int64_t dtype, scale_dtype;  // of x and out; of g and b: the same, or SB_F32 with the narrow ones
+  int64_t centered;            // 1: layer norm, 0: RMS norm
+  int64_t eps;                 // the bits of a double
+  int64_t rows, n;
+  int64_t x_row, out_row;  // strides of rows
+} sb_norm_desc;
+SB_API int32_t sb_norm(const sb_norm_desc*, const void* x, const void* g, const void* b, void* out,
+                       const sb_executor*);
+
 // ---- map: a small elementwise program over one iteration space (clauses ELT-*, FUN-*) --
 // Values are numbered: the inputs first, then one per instruction. Words:
 //   rank, shape[rank],

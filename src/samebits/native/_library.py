@@ -49,6 +49,7 @@ _SIGNATURES = {
     "sb_top_k": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_scatter": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_copy": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p]),
+    "sb_norm": (c_int32, [POINTER(c_int64), c_void_p, c_void_p, c_void_p, c_void_p, c_void_p]),
     "sb_map": (c_int32, [POINTER(c_int64), c_int64, POINTER(c_void_p), POINTER(c_void_p), c_void_p]),
     "sb_map_new": (c_void_p, [POINTER(c_int64), c_int64]),
     "sb_map_free": (None, [c_void_p]),

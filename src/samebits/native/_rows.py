@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits._errors import NativeError
-from samebits.native._arrays import MAX_RANK, merge_jointly, strided
+from samebits.native._arrays import MAX_RANK, merge_jointly, number, strided, words
 from samebits.native._library import check, library
 from samebits.native._program import Program
-from samebits.native._views import View, contiguous_strides
-from samebits.order import _row_calls as calls
+from samebits.native._views import View, contiguous_strides, one_axis
+from samebits.order import _row_calls as calls, _rows as rules
 from samebits.order._row_calls import RowCall
 from samebits.order._row_value import Value
 
@@ -102,9 +102,8 @@ def compile_rows(
 ) -> Compiled:  # fmt: skip
     """The program of a call with operands of these layouts (see RowCall)."""
     program = Program()
-    words, before, results = _build(program, rule, parameters, layouts, dtypes, inner, row, summed)
-    pointer = words.ctypes.data_as(ctypes.POINTER(ctypes.c_int64))
-    handle = library().sb_program_new(pointer, words.size)
+    code, before, results = _build(program, rule, parameters, layouts, dtypes, inner, row, summed)
+    handle = library().sb_program_new(code.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), code.size)
     if not handle:
         raise NativeError((library().sb_error() or b"").decode())
     return Compiled(handle, before, results)
@@ -119,8 +118,8 @@ def _build(
     lead = np.broadcast_shapes(*(shape[:-inner] for _, shape, _ in present))
     merged, steps = merge_jointly(lead, *(_broadcast(shape[:-inner], s[:-inner], lead) for _, shape, s in present))
     if len(merged) + inner > MAX_RANK:
-        raise ValueError(f"the leading axes {lead} have strides that leave {len(merged)} of them, and {MAX_RANK - inner} "
-                         "are allowed; make the operands contiguous (numpy.ascontiguousarray)")  # fmt: skip
+        raise ValueError(f"the leading axes {lead} have strides that leave {len(merged)} of them, and "
+                         f"{MAX_RANK - inner} are allowed; make the operands contiguous")  # fmt: skip
     operations = _Graph(program, wide, inner, row, summed)
     found = iter(zip(present, steps, strict=True))
     values: list[Value[View] | None] = []
@@ -149,7 +148,7 @@ def _broadcast(shape: Sequence[int], strides: Sequence[int], wanted: Sequence[in
 
 
 def _argument(program: Program, dtype: np.dtype, shape: Sequence[int], strides: Sequence[int]) -> tuple[View, int]:
-    """A view of an argument that holds just what the strides reach, and how far before its first element that begins."""
+    """A view of an argument that holds what the strides reach, and how far before its first element that begins."""
     reach = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     negative = -sum(r for r in reach if r < 0)
     size = 0 if 0 in shape else 1 + sum(abs(r) for r in reach)
@@ -167,6 +166,40 @@ def _one(arrange: Callable[P, RowCall]) -> Callable[P, NDArray]:
     return function
 
 
+def _norm(arrange: Callable[P, RowCall]) -> Callable[P, NDArray]:
+    """By sb_norm where rows are contiguous, else as a program."""
+
+    @wraps(arrange)
+    def function(*args: P.args, **kwargs: P.kwargs) -> Any:
+        call = arrange(*args, **kwargs)
+        out = _contiguous_norm(call)
+        return run(call)[0] if out is None else out
+
+    return function
+
+
+def _contiguous_norm(call: RowCall) -> NDArray | None:
+    """A norm of rows that are one stride apart, of scales that are contiguous; None of others."""
+    (x, *parameters), (eps,) = call.arrays, call.parameters
+    assert x is not None
+    given = [p for p in parameters if p is not None]
+    row = one_axis(x.shape[:-1], [s // x.itemsize for s in x.strides[:-1]])
+    if not x.flags.aligned or (x.shape[-1] > 1 and x.strides[-1] != x.itemsize) or row is None:
+        return None
+    if any(s % x.itemsize for s in x.strides) or len({p.dtype for p in given}) > 1:
+        return None
+    if not all(p.flags.aligned and p.flags.c_contiguous for p in given):
+        return None
+    out = np.empty(x.shape, x.dtype)
+    scale = number(given[0].dtype if given else x.dtype)
+    centered = int(call.rule is rules.layer_norm)
+    descriptor = words(number(x.dtype), scale, centered, int(np.float64(eps).view(np.int64)),
+                       row[0], x.shape[-1], row[1], x.shape[-1])  # fmt: skip
+    g, b = (None if p is None else p.ctypes.data for p in (*parameters, None)[:2])
+    check(library().sb_norm(descriptor, x.ctypes.data, g, b, out.ctypes.data, None))
+    return out
+
+
 def _several(arrange: Callable[P, RowCall]) -> Callable[P, tuple[NDArray, ...]]:
     @wraps(arrange)
     def function(*args: P.args, **kwargs: P.kwargs) -> Any:
@@ -179,8 +212,8 @@ softmax, softmax_vjp = _one(calls.softmax), _one(calls.softmax_vjp)
 log_softmax, log_softmax_vjp = _one(calls.log_softmax), _one(calls.log_softmax_vjp)
 logsumexp, logsumexp_vjp = _one(calls.logsumexp), _one(calls.logsumexp_vjp)
 cross_entropy, cross_entropy_vjp = _one(calls.cross_entropy), _one(calls.cross_entropy_vjp)
-layer_norm, layer_norm_vjp = _one(calls.layer_norm), _several(calls.layer_norm_vjp)
-rms_norm, rms_norm_vjp = _one(calls.rms_norm), _several(calls.rms_norm_vjp)
+layer_norm, layer_norm_vjp = _norm(calls.layer_norm), _several(calls.layer_norm_vjp)
+rms_norm, rms_norm_vjp = _norm(calls.rms_norm), _several(calls.rms_norm_vjp)
 group_norm, group_norm_vjp = _one(calls.group_norm), _several(calls.group_norm_vjp)
 gelu, gelu_vjp = _one(calls.gelu), _one(calls.gelu_vjp)
 silu, silu_vjp = _one(calls.silu), _one(calls.silu_vjp)

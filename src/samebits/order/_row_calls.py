@@ -304,7 +304,9 @@ def silu_vjp(x: ArrayLike, u: ArrayLike) -> RowCall:
     return _elementwise("silu_vjp", _rows_backward.silu_vjp, x, u)
 
 
-def _rotary(name: str, rule: Callable[..., Any], x: ArrayLike, tables: Sequence[ArrayLike], interleaved: bool) -> RowCall:
+def _rotary(
+    name: str, rule: Callable[..., Any], x: ArrayLike, tables: Sequence[ArrayLike], interleaved: bool
+) -> RowCall:
     x = floats(x, name)
     if x.ndim == 0 or x.shape[-1] % 2:
         raise ValueError(f"{name} turns pairs along the last axis, whose size must be even; x has shape {x.shape}")

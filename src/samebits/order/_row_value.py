@@ -1,8 +1,8 @@
 """What compositions of rows are written in: values with the contract's operations, each rounded by its own clause.
 
 A composition (``_rows``, ``_rows_backward``) is a function of `Value`; `Operations` says what computes it: NumPy by the
-reference's functions (``_row_functions``), or a program of the native library (``samebits.native._rows``). Both read the
-same text, so they cannot differ but in a kernel.
+reference's functions (``_row_functions``), or a program of the native library (``samebits.native._rows``). Both read
+the same text, so they cannot differ but in a kernel.
 """
 
 from dataclasses import dataclass

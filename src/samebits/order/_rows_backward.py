@@ -46,9 +46,7 @@ def cross_entropy_vjp(x: Row, u: Row, p: Row) -> Row:
     return log_softmax_vjp(x, p * -u)
 
 
-def layer_norm_vjp(
-    x: Row, u: Row, g: Row | None, has_bias: bool, eps: float
-) -> tuple[Row, ...]:
+def layer_norm_vjp(x: Row, u: Row, g: Row | None, has_bias: bool, eps: float) -> tuple[Row, ...]:
     """ROW-7: in x, then in g and b where they are."""
     d, w, r = normalized(x, eps)
     h = u if g is None else u * g

@@ -56,13 +56,15 @@ def bias_and_mask(shapes, dtype, seed):
 
 
 def operands(numbers, shapes, dtype, seed, special=0.0):
-    q, k, v = (numbers(seed + i, s, dtype, special if i == 2 else 0) for i, s in enumerate(shapes))
-    return q, k, v
+    """Queries and keys of size one, so that many weights count; values of mixed size."""
+    rng = np.random.default_rng(seed)
+    q, k = (rng.standard_normal(s).astype(dtype) for s in shapes[:2])
+    return q, k, numbers(seed, shapes[2], dtype, special)
 
 
 @settings(max_examples=150, deadline=None)
-@given(case=attentions(), dtype=st.sampled_from(DTYPES), special=st.sampled_from([0, 0, 0.02]), heads_last=st.booleans(),
-       seed=st.integers(0, 99))  # fmt: skip
+@given(case=attentions(), dtype=st.sampled_from(DTYPES), special=st.sampled_from([0, 0, 0.02]),
+       heads_last=st.booleans(), seed=st.integers(0, 99))  # fmt: skip
 def test_any_masks_and_layout(agree, numbers, case, dtype, special, heads_last, seed):
     shapes, more, keywords = case
     q, k, v = operands(numbers, shapes, dtype, seed, special)
@@ -75,7 +77,7 @@ def test_any_masks_and_layout(agree, numbers, case, dtype, special, heads_last, 
         assert other.shape[1] == q.shape[2]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(case=attentions(), dtype=st.sampled_from(DTYPES), seed=st.integers(0, 99))
 def test_derivatives(children, numbers, case, dtype, seed):
     shapes, more, keywords = case
@@ -84,8 +86,8 @@ def test_derivatives(children, numbers, case, dtype, seed):
     d_out = numbers(seed + 9, (*shapes[0][:3], shapes[2][3]), dtype)
     expected = order.attention_backward(q, k, v, d_out, bias, mask, **keywords)
     for child in children:
-        for name, ours, theirs in zip("qkv", child("attention_backward", q, k, v, d_out, bias, mask, **keywords), expected,
-                                      strict=True):  # fmt: skip
+        made = child("attention_backward", q, k, v, d_out, bias, mask, **keywords)
+        for name, ours, theirs in zip("qkv", made, expected, strict=True):
             assert bits.same(ours, theirs), f"{child.label}: d{name}: {bits.difference(theirs, ours)}"
 
 
@@ -334,6 +336,6 @@ def test_shapes_and_dtypes_that_do_not_fit(where):
     pool = np.zeros((7, 4, 3, 8), np.float32)
     table = np.zeros((2, 10), np.int64)
     table[1, 3] = 7
-    with pytest.raises(ValueError, match="table.1, 3. is page 7, and there are 7 pages"):
+    with pytest.raises(ValueError, match=r"table.1, 3. is page 7, and there are 7 pages"):
         where.attention(q, pool, pool, table=table)
     assert not where.attention(q, pool, pool, table=table, lengths=[40, 12]).any()

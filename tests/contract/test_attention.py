@@ -132,13 +132,15 @@ def test_padding_cutting_and_neighbours_do_not_show(numbers, queries, more, seed
         padded = [np.full((1, 2, left + keys + right, 16), bad, np.float32) for bad in (np.nan, np.inf)]
         for to, x in zip(padded, (k, v), strict=True):
             to[:, :, left : left + keys] = x
-        same = native.attention(q, *padded, **keywords, starts=[left], lengths=[left + keys], offset=more + left)
+        k2, v2 = padded
+        moved = keywords | {"offset": more + left}
+        same = native.attention(q, k2, v2, **moved, starts=[left], lengths=[left + keys])
         assert bits.same(same, alone)
         there = np.zeros(left + keys + right, bool)
         there[left : left + keys] = True
-        assert bits.same(native.attention(q, *padded, mask=there, **keywords, offset=more + left), alone)
+        assert bits.same(native.attention(q, k2, v2, mask=there, **moved), alone)
         bias = np.where(there, np.float32(0), np.float32(-np.inf))
-        assert bits.same(native.attention(q, *padded, bias, **keywords, offset=more + left), alone)
+        assert bits.same(native.attention(q, k2, v2, bias, **moved), alone)
     for step in (1, 2, 5):
         pieces = [
             native.attention(q[:, :, i : i + step], k, v, **keywords, offset=more + i) for i in range(0, queries, step)
@@ -243,9 +245,9 @@ def test_close_to_jax_in_float64():
         out, pull = jax.vjp(plain, q, k, v)
         grads = pull(g)
     for dtype in (np.float64, np.float32):
-        x, b, d = [a.astype(dtype) for a in (q, k, v)], bias.astype(dtype), g.astype(dtype)
-        assert close(native.attention(*x, b, causal=True, offset=20), out)
-        for ours, theirs in zip(native.attention_backward(*x, d, b, causal=True, offset=20), grads, strict=True):
+        x, y, z, d, b = (a.astype(dtype) for a in (q, k, v, g, bias))
+        assert close(native.attention(x, y, z, b, causal=True, offset=20), out)
+        for ours, theirs in zip(native.attention_backward(x, y, z, d, b, causal=True, offset=20), grads, strict=True):
             assert close(ours, theirs)
 
 

@@ -2,9 +2,14 @@
 
 import contextlib
 import ctypes
+import mmap
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -153,6 +158,57 @@ def test_hostile_words_never_crash():
             run += 1
     assert refused > 100
     assert run > 20
+
+
+def beside_walls() -> int:
+    """Operands that end where a page without access begins, or begin where one ends; how many calls came back."""
+    page = mmap.PAGESIZE
+    size, done = 64 * page, 0
+    libc = ctypes.CDLL(None, use_errno=True)
+    areas = []
+    for _ in range(4):
+        area = mmap.mmap(-1, size + 2 * page)
+        start = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        for wall in (start, start + page + size):
+            assert libc.mprotect(ctypes.c_void_p(wall), ctypes.c_size_t(page), 0) == 0
+        areas.append(np.frombuffer(area, np.uint8)[page : page + size])
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64, ml_dtypes.bfloat16, np.float16):
+        for queries, keys, dim, v_dim in (
+            (1, 1, 1, 1),
+            (1, 33, 7, 5),
+            (1, 300, 64, 20),
+            (9, 17, 3, 33),
+            (20, 50, 64, 64),
+        ):
+            whole = [
+                rng.standard_normal(s).astype(dtype)
+                for s in ((1, 2, queries, dim), (1, 1, keys, dim), (1, 1, keys, v_dim))
+            ]
+            bias = rng.standard_normal(keys).astype(dtype)
+            for high in (False, True):
+                placed = []
+                for x, area in zip([*whole, bias], areas, strict=True):
+                    place = area[size - x.nbytes :] if high else area[: x.nbytes]
+                    placed.append(place.view(dtype).reshape(x.shape))
+                    placed[-1][...] = x
+                q, k, v, b = placed
+                for keywords in ({}, {"causal": True, "offset": keys - queries}, {"bias": b}):
+                    options: dict = dict(keywords)
+                    wanted = native.attention(*whole, **options)
+                    assert bits.same(native.attention(q, k, v, **options), wanted)
+                    native.attention_backward(q, k, v, wanted, **options)
+                    done += 1
+    return done
+
+
+def test_nothing_beside_the_operands_is_read():
+    command = [sys.executable, "-c", "from tests.native import test_attention as t; print(t.beside_walls())"]
+    for isa in native.isas():
+        done = subprocess.run(command, env=os.environ | {"SAMEBITS_ISA": isa}, cwd=HEADER.parents[3], capture_output=True,
+                              text=True, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stderr[-2000:]
+        assert int(done.stdout) == 120
 
 
 def test_outputs_must_be_apart():

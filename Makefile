@@ -10,7 +10,7 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test neon sanitize lint bench bench-matmul bench-conv bench-reductions bench-rows wheel format clean
+.PHONY: help build demo test neon sanitize lint bench bench-matmul bench-conv bench-attention bench-reductions bench-rows wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
@@ -19,6 +19,7 @@ help:
 	@echo "make build    set up .venv with the package (editable) and its native libraries"
 	@echo "make bench    stock against invariant; rewrites bench/results and the table in bench/README.md"
 	@echo "make bench-matmul  matrix products against MKL, OpenBLAS, torch, XLA; rewrites bench/matmul.md and its results"
+	@echo "make bench-attention  attention against torch and XLA; rewrites bench/attention.md and its results"
 	@echo "make bench-conv    convolutions against torch (oneDNN); rewrites bench/conv.md and its results"
 	@echo "make bench-reductions  sums and their kin against XLA, torch, NumPy; rewrites bench/reductions.md and its results"
 	@echo "make bench-rows    softmax, norms, activations against torch and XLA; rewrites bench/rows.md and its results"
@@ -62,6 +63,9 @@ bench-reductions: .venv/peers
 
 bench-rows: .venv/peers
 	$(BIN)/python -m bench.rows
+
+bench-attention: .venv/peers
+	$(BIN)/python -m bench.attention
 
 wheel: $(INSTALLED)
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

@@ -93,6 +93,13 @@ void run_table(const timer_call* c, const void* a, const void* b, void* out) {
   ((table_function*)c->function)(p[0], p[1], p[2], p[3], p[4], p[5]);
 }
 
+// The operands are an array of pointers in the place of b.
+typedef int32_t attention_function(const void* desc, const void* const* in, void* out, const void* executor);
+void run_attention(const timer_call* c, const void* a, const void* b, void* out) {
+  (void)a;
+  ((attention_function*)c->function)(c->desc, (const void* const*)b, out, NULL);
+}
+
 // ---- CBLAS with 64-bit integers ---------------------------------------------------------------------------------------
 
 enum { kRowMajor = 101, kPlain = 111, kTrans = 112 };

@@ -9,7 +9,8 @@ namespace sb {
 namespace {
 
 // Bounds every product of sizes and every position below.
-constexpr int64_t kMostKeys = int64_t{1} << 32, kMostOffset = int64_t{1} << 40;
+constexpr int64_t kMostKeys = int64_t{1} << 32, kMostOffset = int64_t{1} << 40,
+                  kMostElements = int64_t{1} << 48;
 
 bool has(const sb_attention_desc& d, int which) { return d.inputs >> which & 1; }
 
@@ -44,6 +45,12 @@ int check_sizes(const char* who, const sb_attention_desc& d) {
     if (size < 0 || size > kMostKeys) {
       return fail("%s: queries %lld, keys %lld, components %lld and %lld: a size is 0 to 2^32", who,
                   as_ll(d.queries), as_ll(d.keys), as_ll(d.dim), as_ll(d.v_dim));
+    }
+  }
+  for (int64_t size : {d.dim, d.v_dim}) {
+    if (d.keys > 0 && size > kMostElements / d.keys) {
+      return fail("%s: %lld keys of %lld components are more than any memory holds; check the descriptor",
+                  who, as_ll(d.keys), as_ll(size));
     }
   }
   if (d.offset < -kMostOffset || d.offset > kMostOffset) {

@@ -9,7 +9,7 @@ every machine, and are stored all the same: a reader needs nothing but the file.
 
 import sys
 from ast import literal_eval
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
@@ -38,8 +38,18 @@ class Case:
     output: NDArray | None = None
 
     def compute(self) -> NDArray:
-        out = getattr(order, self.operation)(*self.inputs, **self.keywords)
-        return out[1] if isinstance(out, tuple) else out  # of top_k: the indices, which tell the elements as well
+        return self.call(getattr(order, self.operation))
+
+    def call(self, function: Callable[..., Any]) -> NDArray:
+        """wrt: of several results, the derivative in this operand."""
+        keywords = dict(self.keywords)
+        wrt = keywords.pop("wrt", None)
+        result = function(*self.inputs, **keywords)
+        if wrt:
+            return result["qkv".index(wrt)]
+        return (
+            result[1] if isinstance(result, tuple) else result
+        )  # of top_k: the indices, which tell the elements as well
 
 
 # ---- the format ----
@@ -88,7 +98,7 @@ def _array(dtype: str, shape: str, words: Sequence[str]) -> NDArray:
 
 def _keyword(text: str) -> tuple[str, Any]:
     key, value = text.split("=")
-    return key, value if key.endswith(("dtype", "layout", "select")) else literal_eval(value)
+    return key, value if key.endswith(("dtype", "layout", "select", "wrt")) else literal_eval(value)
 
 
 # ---- inputs ----
@@ -169,6 +179,52 @@ def convolutions() -> Iterator[Case]:
                {"padding": 1})  # fmt: skip
     tiny = np.full((1, 1, 2, 2), 1e-30, F32)
     yield Case("underflow_is_plus_zero", "CONV-4", "conv", [tiny, -tiny], {"padding": 1})
+
+
+def attentions() -> Iterator[Case]:
+    """Moderate scores, so that many weights count."""
+
+    def made(seed: int, shape: tuple[int, ...], dtype: np.dtype) -> NDArray:
+        return np.asarray(numbers(seed, shape, F64, 0) / 2).astype(dtype)
+
+    def three(dtype: np.dtype, heads: int, groups: int, queries: int, keys: int) -> list[NDArray]:
+        return [made(40 + i, s, dtype) for i, s in enumerate(
+            ((1, heads, queries, 4), (1, groups, keys, 4), (1, groups, keys, 3)))]  # fmt: skip
+
+    for dtype in FLOATS:
+        yield Case(f"groups_{dtype.name}", "ATT-1", "attention", three(dtype, 4, 2, 3, 17))
+        yield Case(
+            f"causal_{dtype.name}", "ATT-2", "attention", three(dtype, 2, 2, 3, 17), {"causal": True, "offset": 9}
+        )
+        q, k, v = three(dtype, 2, 1, 3, 5)
+        for wrt in "qkv":
+            yield Case(f"derivative_{wrt}_{dtype.name}", "ATT-8", "attention_backward",
+                       [q, k, v, made(50, (1, 2, 3, 3), dtype)], {"wrt": wrt, "causal": True, "offset": 2})  # fmt: skip
+    long = three(F32, 1, 1, 2, 300)
+    yield Case("two_chunks", "ATT-3", "attention", long)
+    yield Case("counted_from_the_first_key", "ATT-3", "attention", long, {"starts": (20,), "lengths": (290,)})
+    yield Case("window", "ATT-3", "attention", long, {"causal": True, "offset": 280, "window": 270})
+    q, k, v = three(F32, 2, 2, 3, 20)
+    bias = made(51, (2, 3, 20), F32)
+    bias[0, :, 2:5], bias[1, 1], bias[:, 2, 0] = -np.inf, np.finfo(F32).min, np.nan
+    yield Case("bias_that_masks", "ATT-2", "attention", [q, k, v, bias], {"scale": 0.75})
+    mask = numbers(52, (2, 3, 20), F32) > 0
+    yield Case("mask", "ATT-2", "attention", [q, k, v, np.zeros_like(bias), mask])
+    stale = [np.where(np.arange(20)[:, None] % 3, x, F32.type(np.nan)) for x in (k, v)]
+    yield Case("masked_nan", "ATT-3", "attention", [q, *stale, np.zeros(20, F32), np.arange(20) % 3 > 0])
+    yield Case("nothing_admitted", "ATT-6", "attention", [q, k, v], {"lengths": (0,)})
+    one, odd = np.ones((1, 1, 1, 1), F32), specials(F32)
+    for name, chosen in (("zeros", [0, 16]), ("minus_infinity", [24]), ("infinity", [1, 8]), ("nan", [1, 15]),
+                         ("largest", [10, 1, 26])):  # fmt: skip
+        keys = odd[chosen].reshape(1, 1, -1, 1)
+        yield Case(f"scores_{name}", "ATT-6", "attention", [one, keys, np.ones_like(keys)])
+    pages = [np.ascontiguousarray(x.reshape(1, 2, 5, 4, -1)[0].transpose(1, 2, 0, 3)) for x in (k, v)]
+    yield Case("pages", "ATT-2", "attention", [q, *(x[[3, 1, 4, 0, 2]] for x in pages)],
+               {"table": ((3, 1, 4, 0, 2),), "lengths": (18,)})  # fmt: skip
+    q, k, v = three(F32, 1, 1, 300, 3)
+    for wrt in "kv":
+        yield Case(f"derivative_{wrt}_two_chunks", "ATT-9", "attention_backward",
+                   [q, k, v, made(53, (1, 1, 300, 3), F32)], {"wrt": wrt})  # fmt: skip
 
 
 def sums() -> Iterator[Case]:
@@ -444,6 +500,7 @@ def special() -> Iterator[Case]:
 FAMILIES = {
     "dot": ("dot products (DOT)", dots),
     "conv": ("convolutions (CONV)", convolutions),
+    "attention": ("attention and its derivative (ATT)", attentions),
     "sum": ("sums, means, products (SUM, PROD)", sums),
     "extrema": ("max, min, argmax, argmin, any, all (MAX, ARG, ANY)", extrema),
     "accumulate": ("ordered accumulation (ACC)", accumulations),

@@ -56,13 +56,15 @@ def bias_and_mask(shapes, dtype, seed):
 
 
 def operands(numbers, shapes, dtype, seed, special=0.0):
-    q, k, v = (numbers(seed + i, s, dtype, special if i == 2 else 0) for i, s in enumerate(shapes))
-    return q, k, v
+    """Queries and keys of size one, so that many weights count; values of mixed size."""
+    rng = np.random.default_rng(seed)
+    q, k = (rng.standard_normal(s).astype(dtype) for s in shapes[:2])
+    return q, k, numbers(seed, shapes[2], dtype, special)
 
 
 @settings(max_examples=150, deadline=None)
-@given(case=attentions(), dtype=st.sampled_from(DTYPES), special=st.sampled_from([0, 0, 0.02]), heads_last=st.booleans(),
-       seed=st.integers(0, 99))  # fmt: skip
+@given(case=attentions(), dtype=st.sampled_from(DTYPES), special=st.sampled_from([0, 0, 0.02]),
+       heads_last=st.booleans(), seed=st.integers(0, 99))  # fmt: skip
 def test_any_masks_and_layout(agree, numbers, case, dtype, special, heads_last, seed):
     shapes, more, keywords = case
     q, k, v = operands(numbers, shapes, dtype, seed, special)
@@ -75,7 +77,7 @@ def test_any_masks_and_layout(agree, numbers, case, dtype, special, heads_last, 
         assert other.shape[1] == q.shape[2]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(case=attentions(), dtype=st.sampled_from(DTYPES), seed=st.integers(0, 99))
 def test_derivatives(children, numbers, case, dtype, seed):
     shapes, more, keywords = case
@@ -84,8 +86,8 @@ def test_derivatives(children, numbers, case, dtype, seed):
     d_out = numbers(seed + 9, (*shapes[0][:3], shapes[2][3]), dtype)
     expected = order.attention_backward(q, k, v, d_out, bias, mask, **keywords)
     for child in children:
-        for name, ours, theirs in zip("qkv", child("attention_backward", q, k, v, d_out, bias, mask, **keywords), expected,
-                                      strict=True):  # fmt: skip
+        made = child("attention_backward", q, k, v, d_out, bias, mask, **keywords)
+        for name, ours, theirs in zip("qkv", made, expected, strict=True):
             assert bits.same(ours, theirs), f"{child.label}: d{name}: {bits.difference(theirs, ours)}"
 
 
@@ -130,13 +132,15 @@ def test_padding_cutting_and_neighbours_do_not_show(numbers, queries, more, seed
         padded = [np.full((1, 2, left + keys + right, 16), bad, np.float32) for bad in (np.nan, np.inf)]
         for to, x in zip(padded, (k, v), strict=True):
             to[:, :, left : left + keys] = x
-        same = native.attention(q, *padded, **keywords, starts=[left], lengths=[left + keys], offset=more + left)
+        k2, v2 = padded
+        moved = keywords | {"offset": more + left}
+        same = native.attention(q, k2, v2, **moved, starts=[left], lengths=[left + keys])
         assert bits.same(same, alone)
         there = np.zeros(left + keys + right, bool)
         there[left : left + keys] = True
-        assert bits.same(native.attention(q, *padded, mask=there, **keywords, offset=more + left), alone)
+        assert bits.same(native.attention(q, k2, v2, mask=there, **moved), alone)
         bias = np.where(there, np.float32(0), np.float32(-np.inf))
-        assert bits.same(native.attention(q, *padded, bias, **keywords, offset=more + left), alone)
+        assert bits.same(native.attention(q, k2, v2, bias, **moved), alone)
     for step in (1, 2, 5):
         pieces = [
             native.attention(q[:, :, i : i + step], k, v, **keywords, offset=more + i) for i in range(0, queries, step)
@@ -241,33 +245,10 @@ def test_close_to_jax_in_float64():
         out, pull = jax.vjp(plain, q, k, v)
         grads = pull(g)
     for dtype in (np.float64, np.float32):
-        x, b, d = [a.astype(dtype) for a in (q, k, v)], bias.astype(dtype), g.astype(dtype)
-        assert close(native.attention(*x, b, causal=True, offset=20), out)
-        for ours, theirs in zip(native.attention_backward(*x, d, b, causal=True, offset=20), grads, strict=True):
+        x, y, z, d, b = (a.astype(dtype) for a in (q, k, v, g, bias))
+        assert close(native.attention(x, y, z, b, causal=True, offset=20), out)
+        for ours, theirs in zip(native.attention_backward(x, y, z, d, b, causal=True, offset=20), grads, strict=True):
             assert close(ours, theirs)
-
-
-def test_the_derivative_is_jax_s_own(numbers):
-    """The composition's derivative as JAX derives it, primitive by primitive, each by samebits."""
-    jax = pytest.importorskip("jax")
-    import samebits.jax as sj
-
-    q, k, v = (x[0, 0] for x in operands(numbers, ((1, 1, 20, 8), (1, 1, 300, 8), (1, 1, 300, 5)), np.float32, 1))
-    g = numbers(9, (20, 5), np.float32)
-
-    def plain(q, k, v, g):
-        def f(q, k, v):
-            return jax.nn.softmax((q @ k.T) * np.float32(0.25)) @ v
-
-        return jax.vjp(f, q, k, v)[1](g)
-
-    try:
-        theirs = sj.invariant(plain)(q, k, v, g)
-    except Exception as error:  # the libraries for XLA are not built in every folder
-        pytest.skip(f"samebits.jax does not run here: {error}")
-    ours = native.attention_backward(*(x[None, None] for x in (q, k, v, g)), scale=0.25)
-    for a, b in zip(ours, theirs, strict=True):
-        assert bits.same(a[0, 0], np.asarray(b))
 
 
 def test_negative_control_stock_attention_sees_its_padding(numbers):
@@ -334,6 +315,6 @@ def test_shapes_and_dtypes_that_do_not_fit(where):
     pool = np.zeros((7, 4, 3, 8), np.float32)
     table = np.zeros((2, 10), np.int64)
     table[1, 3] = 7
-    with pytest.raises(ValueError, match="table.1, 3. is page 7, and there are 7 pages"):
+    with pytest.raises(ValueError, match=r"table.1, 3. is page 7, and there are 7 pages"):
         where.attention(q, pool, pool, table=table)
     assert not where.attention(q, pool, pool, table=table, lengths=[40, 12]).any()

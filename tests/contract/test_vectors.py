@@ -4,6 +4,7 @@ import importlib.util
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,9 @@ FILES = sorted(FOLDER.glob("*.txt"))
 
 def run(child, case):
     """The case in a child process, as an operation of samebits.native."""
-    keywords = dict(case.keywords)
     if hasattr(native, case.operation):
-        out = child(case.operation, *case.inputs, **keywords)
-        return out[1] if isinstance(out, tuple) else out
+        return case.call(partial(child, case.operation))
+    keywords = dict(case.keywords)
     return child("apply", NAMES.get(case.operation, case.operation), *case.inputs, **keywords)
 
 

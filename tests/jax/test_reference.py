@@ -96,7 +96,8 @@ SPECIAL = [0.0, -0.0, 1e-45, -1e-40, 1.17549435e-38, 1.0, -1.0, 3.4e38, np.inf, 
 UNARY = [
     n
     for n in FLOAT
-    if n in "neg abs sign floor ceil is_finite sqrt rsqrt exp exp2 expm1 log log1p tanh logistic sin cos erf "
+    if n
+    in "neg abs sign floor ceil is_finite sqrt rsqrt exp exp2 expm1 log log1p tanh logistic sin cos erf "
     "tan asin acos atan sinh cosh asinh acosh atanh cbrt".split()
 ]
 UNARY += "erfc erf_inv lgamma digamma bessel_i0e bessel_i1e".split()

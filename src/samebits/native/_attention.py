@@ -33,14 +33,14 @@ def attention(
 ) -> NDArray:
     """`samebits.order.attention`, with its bits; arrays of any strides are read where they lie.
 
-    q: [batch, heads, queries, d], k: [batch, kv_heads, keys, d], v: [batch, kv_heads, keys, e], kv_heads dividing heads;
-    the result is [batch, heads, queries, e]. layout="BLHD" puts the heads behind the length, in all four. bias and mask
-    (True: admitted) broadcast to [batch, heads, queries, keys]; a bias of -inf or of its dtype's lowest value masks.
-    lengths, starts: where the keys of each batch entry end and begin; causal, offset, window: by position; table: the
-    pages of a paged cache [pages, page_size, kv_heads, ...]. Dtypes and errors as there.
+    q: [batch, heads, queries, d], k: [batch, kv_heads, keys, d], v: [batch, kv_heads, keys, e], kv_heads dividing
+    heads; the result is [batch, heads, queries, e]. layout="BLHD" puts the heads behind the length, in all four. bias
+    and mask (True: admitted) broadcast to [batch, heads, queries, keys]; a bias of -inf or of its dtype's lowest value
+    masks. lengths, starts: where the keys of each batch entry end and begin; causal, offset, window: by position;
+    table: the pages of a paged cache [pages, page_size, kv_heads, ...]. Dtypes and errors as there.
     """
-    a = attention_arguments("attention", q, k, v, bias, mask, lengths, starts, causal, offset, window, scale, table, layout,
-                            out_dtype)  # fmt: skip
+    a = attention_arguments("attention", q, k, v, bias, mask, lengths, starts, causal, offset, window, scale, table,
+                            layout, out_dtype)  # fmt: skip
     out, view = a.empty()
     descriptor, inputs, _kept = _call(a, view)
     check(library().sb_attention(words(*descriptor), inputs, out.ctypes.data, None))
@@ -64,8 +64,8 @@ def attention_backward(
     layout: Layout = "BHLD",
 ) -> tuple[NDArray, NDArray, NDArray]:
     """`samebits.order.attention_backward`, with its bits: the derivatives in q, k and v."""
-    a = attention_arguments("attention_backward", q, k, v, bias, mask, lengths, starts, causal, offset, window, scale, None,
-                            layout, None)  # fmt: skip
+    a = attention_arguments("attention_backward", q, k, v, bias, mask, lengths, starts, causal, offset, window, scale,
+                            None, layout, None)  # fmt: skip
     d, d_steps = strided(backward_operand(a, d_out))
     made = [like(x.shape, layout, a.out_dtype) for x in (a.q, a.k, a.v)]
     descriptor, inputs, _kept = _call(a, None)

@@ -35,20 +35,20 @@ def attention(
 ) -> NDArray:
     """softmax(q k^T * scale + bias) v over the keys that a query admits (clauses ATT-1 to ATT-6).
 
-    q: [batch, heads, queries, d], k: [batch, kv_heads, keys, d], v: [batch, kv_heads, keys, e], kv_heads dividing heads;
-    the result is [batch, heads, queries, e]. layout="BLHD" puts the heads behind the length, in all four. bias and mask
-    (True: admitted) broadcast to [batch, heads, queries, keys]; a bias of -inf or of its dtype's lowest value masks.
-    lengths and starts: the keys of each batch entry end and begin there. causal: query i is at position i + offset
-    (one integer, or one for each batch entry) and admits no later key; window: it admits that many keys up to its
-    position. scale: 1 / sqrt(d) unless given. table: k and v are pages [pages, page_size, kv_heads, ...] of a cache,
-    and key j of entry b is in page table[b, j // page_size].
+    q: [batch, heads, queries, d], k: [batch, kv_heads, keys, d], v: [batch, kv_heads, keys, e], kv_heads dividing
+    heads; the result is [batch, heads, queries, e]. layout="BLHD" puts the heads behind the length, in all four. bias
+    and mask (True: admitted) broadcast to [batch, heads, queries, keys]; a bias of -inf or of its dtype's lowest value
+    masks. lengths and starts: the keys of each batch entry end and begin there. causal: query i is at position
+    i + offset (one integer, or one for each batch entry) and admits no later key; window: it admits that many keys up
+    to its position. scale: 1 / sqrt(d) unless given. table: k and v are pages [pages, page_size, kv_heads, ...] of a
+    cache, and key j of entry b is in page table[b, j // page_size].
 
     One dtype of float16, bfloat16, float32, float64, which is the result's too (the bias of the two narrow ones may be
     float32); out_dtype="float32" returns the accumulators of the narrow ones (NUM-7). Raises TypeError for other
     dtypes, ValueError for shapes, lengths and pages that do not fit.
     """
-    a = attention_arguments("attention", q, k, v, bias, mask, lengths, starts, causal, offset, window, scale, table, layout,
-                            out_dtype)  # fmt: skip
+    a = attention_arguments("attention", q, k, v, bias, mask, lengths, starts, causal, offset, window, scale, table,
+                            layout, out_dtype)  # fmt: skip
     out, view = a.empty()
     for b in range(a.shape[0]):
         keys, values = _cache(a, a.k, b), _cache(a, a.v, b)
@@ -172,8 +172,8 @@ def attention_backward(
     Arguments as there, without pages; d_out has the result's shape and dtype, each gradient its operand's. Raises as
     `attention` does.
     """
-    a = attention_arguments("attention_backward", q, k, v, bias, mask, lengths, starts, causal, offset, window, scale, None,
-                            layout, None)  # fmt: skip
+    a = attention_arguments("attention_backward", q, k, v, bias, mask, lengths, starts, causal, offset, window, scale,
+                            None, layout, None)  # fmt: skip
     d = backward_operand(a, d_out)
     (dq, dq_view), (dk, dk_view), (dv, dv_view) = (like(x.shape, layout, a.out_dtype) for x in (a.q, a.k, a.v))
     heads = a.shape[1] // max(a.k.shape[1], 1)

@@ -114,8 +114,8 @@ def attention_arguments(
     own = _per_entry("lengths", lengths, b)
     first = _per_entry("starts", starts, b)
     moved: Any = _per_entry("offset", offset, b) if np.ndim(offset) else integer("offset", offset)
-    checked = Attention(q4, k4, v4, mask, bias, own, first, moved, pages, bool(causal), span, float(scale), keys, layout,
-                        result)  # fmt: skip
+    checked = Attention(q4, k4, v4, mask, bias, own, first, moved, pages, bool(causal), span, float(scale), keys,
+                        layout, result)  # fmt: skip
     _check_contents(checked)
     return checked
 
@@ -163,8 +163,8 @@ def _check_contents(a: Attention) -> None:
         for entry in range(keys.start // a.k.shape[2], -(-keys.stop // a.k.shape[2]) if len(keys) else 0):
             if not 0 <= a.table[b, entry] < a.k.shape[0]:
                 raise ValueError(
-                    f"table[{b}, {entry}] is page {a.table[b, entry]}, and there are {a.k.shape[0]} pages; give the page "
-                    "that has these keys, or a length that leaves them out"
+                    f"table[{b}, {entry}] is page {a.table[b, entry]}, and there are {a.k.shape[0]} pages; give the "
+                    "page that has these keys, or a length that leaves them out"
                 )
 
 

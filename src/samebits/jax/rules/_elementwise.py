@@ -35,9 +35,7 @@ INTEGER = frozenset(
 )
 _NATIVE_INTEGERS = ("int32", "int64")
 _LOGIC = ("eq", "ne", "and", "or", "xor", "not")
-_LATER = frozenset(
-    "igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta".split()
-)
+_LATER = frozenset("igamma igammac igamma_grad_a random_gamma_grad regularized_incomplete_beta".split())
 
 
 def elementwise(eqn: Any) -> Rule:

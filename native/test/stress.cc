@@ -1,6 +1,6 @@
-// The C ABI against its scalar twins, for a build with sanitizers: samebits_stress [seed] [rounds] [--no-fork];
-// rounds 0: the one case of that seed. --no-fork: for qemu-user, which (7.2) fails an assertion of its own in a
-// child of a process that has threads.
+// The C ABI against its scalar twins, for a build with sanitizers: samebits_stress [seed] [rounds]
+// [--no-fork]; rounds 0: the one case of that seed. --no-fork: for qemu-user, which (7.2) fails an assertion
+// of its own in a child of a process that has threads.
 //
 // What the Python tests show about bits, this shows about memory, undefined behaviour and data races: every
 // kind of call, alone, from several host threads with and without an executor, in a forked child, and where

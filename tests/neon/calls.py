@@ -74,7 +74,7 @@ def elementwise() -> Iterator[Call]:
     for i, (name, dtype, keywords) in enumerate(operations()):
         rng = np.random.default_rng([1, i])
         arity = 3 if name == "clamp" else library().sb_op_arity(opcode(name))
-        for n in (*rng.choice(SIZES, 3, replace=False), (7, 33)):
+        for n in (*rng.choice(SIZES, 3, replace=False).tolist(), (7, 33)):
             x = [placed(rng, numbers(rng, dtype, n)) for _ in range(arity)]
             if name == "select":
                 x[0] = numbers(rng, "bool", n)

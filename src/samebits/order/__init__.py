@@ -1,12 +1,11 @@
 """The order contract as slow, obvious NumPy: the definition of each operation's bits (spec/order.md)."""
 
-from samebits.order._accumulate import accumulate as accumulate
-from samebits.order._attention import attention as attention, attention_backward as attention_backward
 from samebits.order._accumulate import (
     Accumulator as Accumulator,
     accumulate as accumulate,
     accumulate_partials as accumulate_partials,
 )
+from samebits.order._attention import attention as attention, attention_backward as attention_backward
 from samebits.order._constants import CHUNK as CHUNK, LANES as LANES, VERSION as VERSION
 from samebits.order._conv import conv as conv, conv_transpose as conv_transpose
 from samebits.order._convert import convert as convert
@@ -145,7 +144,6 @@ from samebits.order._special import (
     zeta as zeta,
 )
 from samebits.order._sum import mean as mean, prod as prod, sum as sum
-from samebits.order._words import eq_to as eq_to, le_to as le_to, lt_to as lt_to, reduce_precision as reduce_precision
 from samebits.order._top_k import argsort as argsort, sort as sort, top_k as top_k
 from samebits.order._windows import (
     select_and_scatter_add as select_and_scatter_add,
@@ -156,3 +154,4 @@ from samebits.order._windows import (
     window_prod as window_prod,
     window_sum as window_sum,
 )
+from samebits.order._words import eq_to as eq_to, le_to as le_to, lt_to as lt_to, reduce_precision as reduce_precision

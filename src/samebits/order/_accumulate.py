@@ -10,8 +10,8 @@ from samebits.order._axes import flatten
 from samebits.order._chunks import join, subtrees
 from samebits.order._dtypes import canonical, floats, narrow, same_dtype, widen
 from samebits.order._ieee import reference
-from samebits.order._parts import by_parts
 from samebits.order._partials import Partial, join_partials
+from samebits.order._parts import by_parts
 
 
 @by_parts

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.order import _coefficients as C
-from samebits.order._functions64 import Array, Pair, fast_two_sum, fma, horner, log_split_any, nearest, pow2, product
+from samebits.order._functions64 import Array, fast_two_sum, fma, horner, log_split_any, nearest, pow2, product
 
 
 def asin(x: Array) -> Array:

@@ -142,7 +142,7 @@ def polynomials() -> dict[str, list[float]]:
         "erf_small": rounded("erf_small", erf_tail, lambda z: z, 11, 0, 1, 2),
         # erf(x) = 1 - exp(-P(x - 1)) for 1 <= x <= 6
         "erf_large": rounded("erf_large", lambda u: -mp.log(mp.erfc(u + 1)), lambda u: mp.erfc(u + 1), 18, 0, 5, 2),
-        **{name: rounded(name, *row) for name, *row in special.polynomials()},
+        **{row[0]: rounded(*row) for row in special.polynomials()},
     }
 
 

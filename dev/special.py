@@ -10,7 +10,7 @@ from typing import Any
 import mpmath as mp
 from mpmath import mpf
 
-Row = tuple[str, Callable, Callable, int, object, object, int]
+Row = tuple[str, Callable, Callable, int, Any, Any, int]
 
 
 def erfc_scaled(t: Any) -> Any:

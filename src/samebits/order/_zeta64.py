@@ -47,11 +47,11 @@ def zeta_general(x: Array, q: Array) -> Array:
 
 def zeta(x: Array, q: Array) -> Array:
     negative, whole, odd = q < 0.0, np.rint(q) == q, is_odd(x)
-    general = (x > 1.0) & (x < _INF) & (np.abs(q) < _INF) & ~((q <= 0.0) & whole)
+    general = (x > 1.0) & (x < _INF) & (np.abs(q) < _INF) & ((q > 0.0) | (np.rint(q) != q))
     y = np.full_like(x, np.nan)
     y[general] = zeta_general(x[general], q[general])
     y = np.where(negative & (np.rint(x) != x), np.nan, y)
-    y = np.where((q <= 0.0) & whole, np.where((np.rint(x) == x) & ~odd, _INF, np.nan), y)
+    y = np.where((q <= 0.0) & whole, np.where((np.rint(x) == x) & np.logical_not(odd), _INF, np.nan), y)
     y = np.where(np.abs(q) == _INF, np.where(negative, np.nan, 0.0), y)
     y = np.where(x == _INF, np.nan, y)
     y = np.where(x == 1.0, _INF, y)

@@ -34,7 +34,7 @@ class Borrowed:
 
     double: bool
 
-    def apply(self, name, *operands):
+    def apply(self, name: str, *operands):
         function = getattr(order, _NAMES.get(name, name), None)
         if function is None:
             wide = [np.asarray(x, np.float64) for x in operands]
@@ -91,7 +91,7 @@ def agrees(got, wanted):
 
 @pytest.mark.parametrize("name", ["exp", "log", "sqrt", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh",
                                   "acosh", "atanh", "sin", "cos", "tan"])  # fmt: skip
-def test_special_values_are_those_of_annex_g(name):
+def test_special_values_are_those_of_annex_g(name: str):
     """numpy's, which calls the C library's, where no part of the operand is NaN and C99 leaves no sign open."""
     z = grid([0.0, -0.0, 1.0, -1.0, 0.5, -2.5, math.inf, -math.inf])
     with np.errstate(all="ignore"):
@@ -136,7 +136,9 @@ def test_the_ends_of_the_range():
     assert order.abs(z)[2] == pytest.approx(5e-310, rel=1e-10)
     for at, root in zip(z.tolist(), order.sqrt(z).tolist(), strict=True):
         assert cmath.isclose(root, cmath.sqrt(at), rel_tol=1e-15)
-    assert order.exp(np.array(complex(710, 1.5))) == pytest.approx(cmath.exp(complex(709, 1.5)) * math.e, rel=1e-12)
+    got, less = complex(order.exp(np.array(complex(710, 0.8)))), cmath.exp(complex(709, 0.8))  # |e^710| is too large
+    assert math.isclose(got.real, less.real * math.e, rel_tol=1e-12)
+    assert math.isclose(got.imag, less.imag * math.e, rel_tol=1e-12)
     assert order.sign(z)[0] == pytest.approx(complex(1, 1) / math.sqrt(2))
 
 

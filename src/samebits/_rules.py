@@ -55,6 +55,8 @@ OPERATIONS: dict[str, Operation] = {
             "eq_to lt_to le_to": "ELT-11",
             "reduce_precision": "ELT-14",
             "complex real imag conj": "CPX-2",
+            "bitwise_and bitwise_or bitwise_xor bitwise_not mulhi": "ELT-10",
+            "shift_left shift_right_logical shift_right_arithmetic population_count clz": "ELT-13",
             "exp exp2 expm1 log log1p tanh logistic sin cos erf pow rsqrt": "FUN-1",
             "tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt": "FUN-1",
             "erfc": "FUN-1",

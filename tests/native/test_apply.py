@@ -1,5 +1,8 @@
 """native.apply: what it remembers, that it copies no operand, dtypes that it refuses, and threads."""
 
+# pyright: reportArgumentType=false
+# Some tests pass what the types forbid.
+
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 

@@ -247,7 +247,7 @@ def test_narrow_dtypes_round_once_more():
     assert np.array_equal(order.exp(x), order.exp(x.astype(np.float32)).astype(np.float16))
 
 
-@pytest.mark.parametrize("x", [np.arange(3), np.array([True]), np.array([1j])])
+@pytest.mark.parametrize("x", [np.arange(3), np.array([True])])
 def test_other_dtypes_are_refused(x):
     with pytest.raises(TypeError, match="exp takes float16, bfloat16, float32 or float64"):
         order.exp(x)

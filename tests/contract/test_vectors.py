@@ -33,7 +33,7 @@ def run(child, case):
     """The case in a child process, as an operation of samebits.native."""
     keywords = dict(case.keywords)
     if hasattr(native, case.operation):
-        return child(case.operation, *case.inputs, **keywords)
+        return GENERATOR.joined(child(case.operation, *case.inputs, **keywords))
     return child("apply", NAMES.get(case.operation, case.operation), *case.inputs, **keywords)
 
 

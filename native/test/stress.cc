@@ -13,6 +13,7 @@
 #include <string>
 
 #include "test/cases.h"
+#include "test/rows_cases.h"
 
 extern "C" {
 int32_t sb_ref_dot(const sb_dot_desc*, const void*, const void*, void*, const sb_executor*);
@@ -369,8 +370,8 @@ void program(Random& random, Executor executor) {
 }
 
 using Case = void (*)(Random&, Executor);
-constexpr Case kCases[] = {conv,   conv,       dot,     dot,  dot, large_dot, partials,
-                           reduce, cumulative, scatter, copy, map, program};
+constexpr Case kCases[] = {conv,       conv,    dot,  dot, dot,     large_dot, partials, reduce,
+                           cumulative, scatter, copy, map, program, norm,      rows};
 
 void any_case(uint64_t seed) {
   Random random(seed);

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "test/cases.h"
+#include "test/rows_cases.h"
 
 extern "C" {
 int32_t sb_ref_dot(const sb_dot_desc*, const void*, const void*, void*, const sb_executor*);
@@ -475,8 +476,8 @@ void program(Random& random, Executor executor) {
 }
 
 using Case = void (*)(Random&, Executor);
-constexpr Case kCases[] = {conv,       conv,    dot,    dot,   dot,  large_dot, partials,   reduce,
-                           cumulative, scatter, window, top_k, copy, map,       operations, program};
+constexpr Case kCases[] = {conv,    conv,   dot,   dot,  dot, large_dot,  partials, reduce, cumulative,
+                           scatter, window, top_k, copy, map, operations, program,  norm,   rows};
 
 void any_case(uint64_t seed) {
   Random random(seed);

@@ -45,11 +45,16 @@ class Case:
         keywords = dict(self.keywords)
         wrt = keywords.pop("wrt", None)
         result = function(*self.inputs, **keywords)
-        if wrt:
-            return result["qkv".index(wrt)]
-        return (
-            result[1] if isinstance(result, tuple) else result
-        )  # of top_k: the indices, which tell the elements as well
+        return result["qkv".index(wrt)] if wrt else joined(result)
+
+
+def joined(result: NDArray | tuple[NDArray, ...]) -> NDArray:
+    """A result; several of one dtype one after the other, of top_k the indices, which tell the elements as well."""
+    if not isinstance(result, tuple):
+        return result
+    if len({part.dtype for part in result}) > 1:
+        return result[-1]
+    return np.concatenate([part.ravel() for part in result])
 
 
 # ---- the format ----
@@ -497,6 +502,43 @@ def special() -> Iterator[Case]:
         yield Case(f"polygamma_{dtype.name}", clause, "polygamma", [order_, np.append(b, numbers(35, 20, dtype, 3))])
 
 
+def rows() -> Iterator[Case]:
+    clauses = {"softmax": 2, "log_softmax": 3, "logsumexp": 4, "layer_norm": 7, "rms_norm": 8, "gelu": 9, "silu": 11}
+    for dtype in FLOATS:
+        n = 21
+        x, u, each = numbers(31, (2, n), dtype, 2), numbers(32, (2, n), dtype), numbers(33, 2, dtype)
+        g, b = numbers(34, n, dtype), numbers(35, n, dtype)
+        for name, clause in clauses.items():
+            scales = {"layer_norm": [g, b], "rms_norm": [g]}.get(name, [])
+            yield Case(f"{name}_{dtype.name}", f"ROW-{clause}", name, [x, *scales])
+            gradient = each if name == "logsumexp" else u
+            yield Case(f"{name}_vjp_{dtype.name}", f"ROW-{clause}", f"{name}_vjp", [x, gradient, *scales[:1]])
+        label, p = np.array([20, 3], np.int32), np.abs(u)
+        for clause, labels in ((5, label), (6, p)):
+            yield Case(f"cross_entropy{clause}_{dtype.name}", f"ROW-{clause}", "cross_entropy", [x, labels])
+            yield Case(f"cross_entropy{clause}_vjp_{dtype.name}", f"ROW-{clause}", "cross_entropy_vjp",
+                       [x, labels, each])  # fmt: skip
+        image, of = numbers(36, (2, 4, 5), dtype), {"eps": 0.001}
+        yield Case(f"group_norm_{dtype.name}", "ROW-7", "group_norm", [image, np.array(2), g[:4], b[:4]], of)
+        yield Case(f"group_norm_vjp_{dtype.name}", "ROW-7", "group_norm_vjp",
+                   [image, numbers(37, (2, 4, 5), dtype), np.array(2), g[:4]], of)  # fmt: skip
+        for interleaved in (0, 1):
+            yield Case(f"rotary{interleaved}_{dtype.name}", "ROW-12", "rotary", [x[:, :20], u[:, :10], u[:, 10:20]],
+                       {"interleaved": interleaved})  # fmt: skip
+        yield Case(f"rotary_vjp_{dtype.name}", "ROW-12", "rotary_vjp", [x[:, :20], u[:, :10], u[:, 10:20]])
+    long = numbers(38, (1, 600), F32, 2)
+    for name in ("softmax", "layer_norm", "layer_norm_vjp"):
+        yield Case(f"long_{name}", f"ROW-{clauses[name.removesuffix('_vjp')]}", name,
+                   [long, *[numbers(39, (1, 600), F32)] * name.endswith("_vjp")])  # fmt: skip
+    odd = np.array(
+        [[-np.inf] * 3, [1, np.inf, 2], [1, -np.inf, 2], [1, np.nan, 2], [0, -0.0, 0], [1e-45, 3e38, -3e38]], F32
+    )
+    for name, clause in clauses.items():
+        yield Case(f"{name}_special", f"ROW-{clause}", name, [odd])
+        gradient = odd[:, 0] if name == "logsumexp" else odd
+        yield Case(f"{name}_vjp_special", f"ROW-{clause}", f"{name}_vjp", [odd, gradient])
+
+
 FAMILIES = {
     "dot": ("dot products (DOT)", dots),
     "conv": ("convolutions (CONV)", convolutions),
@@ -514,6 +556,7 @@ FAMILIES = {
     "integers": ("integers, total order, reduced precision (ELT-10 to ELT-14)", integers),
     "complex": ("complex numbers (CPX)", complexes),
     "special": ("special functions (FUN)", special),
+    "rows": ("rows and their gradients (ROW)", rows),
 }
 
 

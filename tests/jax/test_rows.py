@@ -56,7 +56,7 @@ X, U = make((ROWS, N), 0), make((ROWS, N), 1)
 EACH, G, B = make(ROWS, 2), make(N, 3), make(N, 4)
 LABEL, PROBABILITIES = np.array([0, 36, 5, 5, 20], np.int32), np.abs(make((ROWS, N), 5))
 X3, U3, G3, B3 = make((4, 6, 10), 6), make((4, 6, 10), 7), make(6, 8), make(6, 9)
-EVEN, UE, COS, SIN = make((ROWS, 34), 10), make((ROWS, 34), 11), make((ROWS, 17), 12), make((ROWS, 17), 13)
+EVEN, TURNED, COS, SIN = make((ROWS, 34), 10), make((ROWS, 34), 11), make((ROWS, 17), 12), make((ROWS, 17), 13)
 
 CASES = {
     "softmax": (jax.nn.softmax, [X], [], U, lambda: native.softmax(X), lambda: native.softmax_vjp(X, U)),
@@ -77,8 +77,8 @@ CASES = {
                    lambda: native.group_norm_vjp(X3, U3, 3, G3, eps=EPS)),
     "gelu": (jax.nn.gelu, [X], [], U, lambda: native.gelu(X), lambda: native.gelu_vjp(X, U)),
     "silu": (jax.nn.silu, [X], [], U, lambda: native.silu(X), lambda: native.silu_vjp(X, U)),
-    "rotary": (rotary, [EVEN], [COS, SIN], UE, lambda: native.rotary(EVEN, COS, SIN),
-               lambda: native.rotary_vjp(UE, COS, SIN)),
+    "rotary": (rotary, [EVEN], [COS, SIN], TURNED, lambda: native.rotary(EVEN, COS, SIN),
+               lambda: native.rotary_vjp(TURNED, COS, SIN)),
 }  # fmt: skip
 
 

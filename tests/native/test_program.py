@@ -306,6 +306,27 @@ def examples():
     shown = Map([x, np.broadcast_to(x[0], x.shape)], ops, [7, 5, 4], x.shape)
     outs = [np.empty(x.shape, shown.dtype_of(v)) for v in shown.outputs]
     yield Words([280, 28], [140, 70, 280]).step(MAP, [0, 1, 2, 3, 4], map_words(shown, outs)).words
+    yield blocks_of_rows()[0]
+
+
+def blocks_of_rows():
+    """A program that is run in blocks of rows (frame/rows.cc): a maximum, a map, a sum, a map."""
+    rows, n = 900, 80
+    x, out = np.ones((rows, n), np.float32), np.empty((rows, n), np.float32)
+    each = np.broadcast_to(np.ones((rows, 1), np.float32), x.shape)
+    sub = map_words(Map([x, each], [Op("sub", "float32", (0, 1))], [2], x.shape), [out])
+    reduce = [F32, F32, 1, *padded([rows]), *padded([n]), 1, *padded([n]), *padded([1])]
+    p = Words([x.nbytes], [x.nbytes], [4 * rows, x.nbytes, 4 * rows])
+    p.step(REDUCE, [0, 2], [2, *reduce]).step(MAP, [0, 2, 3], sub)
+    return p.step(REDUCE, [3, 4], [0, *reduce]).step(MAP, [3, 4, 1], sub).words, x, out
+
+
+def test_blocks_of_rows():
+    words, x, out = blocks_of_rows()
+    x += np.arange(900, dtype=np.float32)[:, None] + np.arange(80, dtype=np.float32)
+    call(words, [x, out])
+    d = x - x.max(1, keepdims=True)
+    np.testing.assert_array_equal(out, d - d.sum(1, keepdims=True))
 
 
 INTERESTING = [0, 1, -1, 2, 3, 4, 7, 8, 9, 11, 12, 13, 64, 255, 1 << 16, 1 << 31, 1 << 32, 1 << 58, 1 << 61, 1 << 62,

@@ -54,7 +54,8 @@ bool run_task(const AttentionCall& call, const Cut& c, int64_t task, char* out) 
   const int64_t first = part * c.queries, count = std::min(c.queries, d.queries - first);
   const KeyRange keys = call.masks.range(batch, first, count);
   const int64_t blocks = c.heads ? ceil_div(group, c.rows) : group * ceil_div(count, c.rows);
-  AttentionBlock block(call, c.rows, blocks > 1 && !keys.empty());
+  AttentionBlock block(call, c.rows,
+                       blocks > 1 && !keys.empty() ? AttentionUse::kOften : AttentionUse::kOnce);
   static thread_local Arena arena;
   char* scratch = arena.reserve(block.scratch_bytes());
   if (!scratch) return false;

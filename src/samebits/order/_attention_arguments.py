@@ -164,8 +164,8 @@ def _check_contents(a: Attention) -> None:
         pages = a.table[b, first:last]
         for entry in np.flatnonzero((pages < 0) | (pages >= a.k.shape[0]))[:1]:
             raise ValueError(
-                f"table[{b}, {first + entry}] is page {pages[entry]}, and there are {a.k.shape[0]} pages; give the page "
-                "that has these keys, or a length that leaves them out"
+                f"table[{b}, {first + entry}] is page {pages[entry]}, and there are {a.k.shape[0]} pages; give the "
+                "page that has these keys, or a length that leaves them out"
             )
 
 

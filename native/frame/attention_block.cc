@@ -228,9 +228,7 @@ void AttentionBlock::soften(const AttentionRows& rows, int64_t row) {
   }
   char* e = this->row(row) + (keys.begin - columns_.begin) * item;
   const int64_t n = keys.size(), none = 0;
-  double largest;  // or a float in it
-  k.attention->scores[wide](e, added, call_.scale, n, &largest);
-  k.attention->shift[wide](e, &largest, n);
+  k.attention->scores[wide](e, added, call_.scale, n);
   (wide ? k.math->unary_f64 : k.math->unary_f32)[kOp_exp](e, e, n);
   k.reduce->table[SB_SUM][wide ? SB_F64 : SB_F32].rows(e, &none, n, 1, sum(row), false);
 }

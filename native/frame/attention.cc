@@ -20,7 +20,7 @@ constexpr double kParallelWork = 1 << 18;
 // Rows of a block. Its scores take kScores bytes at most, half of L2, and are written and read by each step
 // from one product to the other. More rows read keys and values less often; a causal block computes what lies
 // above its diagonal in vain, half a block of keys for each row, so it has fewer.
-constexpr int64_t kRows = 128, kCausalRows = 64, kScores = int64_t{1} << 19;
+constexpr int64_t kRows = 144, kCausalRows = 54, kScores = int64_t{1} << 19;
 
 // Tasks for each thread: slack for those that are given fewer keys or lose a core for a while.
 constexpr int64_t kTasksPerThread = 4;
@@ -54,7 +54,8 @@ bool run_task(const AttentionCall& call, const Cut& c, int64_t task, char* out) 
   const int64_t first = part * c.queries, count = std::min(c.queries, d.queries - first);
   const KeyRange keys = call.masks.range(batch, first, count);
   const int64_t blocks = c.heads ? ceil_div(group, c.rows) : group * ceil_div(count, c.rows);
-  AttentionBlock block(call, c.rows, blocks > 1 && !keys.empty());
+  AttentionBlock block(call, c.rows,
+                       blocks > 1 && !keys.empty() ? AttentionUse::kOften : AttentionUse::kOnce);
   static thread_local Arena arena;
   char* scratch = arena.reserve(block.scratch_bytes());
   if (!scratch) return false;

@@ -80,7 +80,7 @@ class Backward {
         d_(g.forward),
         out_(out),
         rows_(std::min<int64_t>(d_.queries, SB_CHUNK)),
-        block_(call, rows_, false),
+        block_(call, rows_, AttentionUse::kWhole),
         sum_(call.kernels.reduce->table[SB_SUM][call.wide ? SB_F64 : SB_F32]) {
     const int64_t item = call.item;
     dp_at_ = place(rows_ * block_.stride() * item);

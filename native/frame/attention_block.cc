@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frame/ops.h"
+#include "frame/scalar.h"
 #include "samebits/contract.h"
 
 namespace sb {
@@ -10,6 +11,11 @@ namespace {
 
 // Addresses so far apart meet in the same set of L1; rows of scores are kept a line off.
 constexpr int64_t kPage = 4096, kLine = 64;
+
+// Keys of a piece that is gathered or widened before a product reads it: with 64 components 256 KB of
+// float32, in L2 beside the scores. Whole subtrees of chunks, so that the pieces' sums join as JOIN-1 wants
+// it (SPLIT-5).
+constexpr int64_t kPiece = 4 * SB_CHUNK;
 
 }  // namespace
 
@@ -36,8 +42,10 @@ int64_t AttentionBlock::place(int64_t bytes) {
   return here;
 }
 
-AttentionBlock::AttentionBlock(const AttentionCall& call, int64_t most_rows, bool repeated)
-    : call_(call), repeated_(repeated) {
+AttentionBlock::AttentionBlock(const AttentionCall& call, int64_t most_rows, AttentionUse use)
+    : call_(call),
+      repeated_(use == AttentionUse::kOften),
+      streamed_(use == AttentionUse::kOnce && (call.d.page_size || call.in_item < call.item)) {
   const sb_attention_desc& d = call.d;
   const int64_t lanes = call.kernels.dot->lanes[call.wide];
   stride_ = ceil_div(d.keys, lanes) * lanes;
@@ -46,48 +54,47 @@ AttentionBlock::AttentionBlock(const AttentionCall& call, int64_t most_rows, boo
   sums_at_ = place(most_rows * call.item);
   ranges_at_ = place(most_rows * static_cast<int64_t>(sizeof(KeyRange)));
   addend_at_ = place(call.masks.detailed() ? stride_ * call.item : 0);
+  const int64_t keys = streamed_ ? std::min(d.keys, kPiece) : d.keys;
   if (d.page_size) {
-    k_at_ = place(d.keys * d.dim * call.in_item);
-    v_at_ = place(d.keys * d.v_dim * call.in_item);
+    k_at_ = place(keys * d.dim * call.in_item);
+    v_at_ = place(keys * d.v_dim * call.in_item);
   }
-  if (call.in_item < call.item) wide_v_at_ = place(d.keys * d.v_dim * call.item);
-  if (repeated) packed_at_ = place(stride_ * d.dim * call.item);
+  if (call.in_item < call.item) wide_v_at_ = place(keys * d.v_dim * call.item);
+  if (repeated_) packed_at_ = place(stride_ * d.dim * call.item);
+  if (streamed_) {
+    int64_t levels = 2;
+    while (ceil_div(d.keys, kPiece) >> levels) ++levels;
+    partial_at_ = place((levels + 1) * most_rows * d.v_dim * call.item);
+  }
 }
 
 bool AttentionBlock::load(int64_t batch, int64_t kv_head, KeyRange keys) {
   const sb_attention_desc& d = call_.d;
+  batch_ = batch;
+  kv_head_ = kv_head;
   loaded_ = keys;
   finite_ = -1;
   known_ = false;
-  const int64_t item = call_.in_item;
-  if (d.page_size) {
-    k_ = {at(k_at_), d.dim, 1};
-    v_ = {at(v_at_), d.v_dim, 1};
-    gather(call_.k, d.k, d.dim, batch, kv_head, at(k_at_));
-    gather(call_.v, d.v, d.v_dim, batch, kv_head, at(v_at_));
-  } else {
-    const auto first = [&](const int64_t* s) {
-      return (batch * s[0] + kv_head * s[1] + keys.begin * s[2]) * item;
-    };
+  const auto first = [&](const int64_t* s) {
+    return (batch * s[0] + kv_head * s[1] + keys.begin * s[2]) * call_.in_item;
+  };
+  if (!d.page_size) {
     k_ = {call_.k + first(d.k), d.k[2], d.k[3]};
-    v_ = {call_.v + first(d.v), d.v[2], d.v[3]};
+  } else if (!streamed_) {
+    gather(call_.k, d.k, d.dim, keys, at(k_at_));
+    k_ = {at(k_at_), d.dim, 1};
   }
-  if (item < call_.item) {
-    call_.kernels.dot->pack[call_.in](
-        {v_.at, v_.col, v_.row, d.v_dim, d.v_dim, keys.size(), at(wide_v_at_), d.v_dim});
-    v_ = {at(wide_v_at_), d.v_dim, 1};
-  }
+  if (!streamed_) v_ = bring_values(keys);
   if (repeated_) pack();
   return true;
 }
 
 // The keys of a paged cache, one after another.
-void AttentionBlock::gather(const char* from, const int64_t* s, int64_t cols, int64_t batch, int64_t kv_head,
-                            char* to) {
+void AttentionBlock::gather(const char* from, const int64_t* s, int64_t cols, KeyRange keys, char* to) const {
   const int64_t item = call_.in_item, page_size = call_.d.page_size;
-  for (int64_t key = loaded_.begin; key < loaded_.end;) {
-    const int64_t slot = key % page_size, count = std::min(page_size - slot, loaded_.end - key);
-    const char* page = from + (call_.masks.page(batch, key) * s[0] + kv_head * s[1] + slot * s[2]) * item;
+  for (int64_t key = keys.begin; key < keys.end;) {
+    const int64_t slot = key % page_size, count = std::min(page_size - slot, keys.end - key);
+    const char* page = from + (call_.masks.page(batch_, key) * s[0] + kv_head_ * s[1] + slot * s[2]) * item;
     for (int64_t i = 0; i < count; ++i, to += cols * item) {
       const char* row = page + i * s[2] * item;
       if (s[3] == 1) {
@@ -100,6 +107,21 @@ void AttentionBlock::gather(const char* from, const int64_t* s, int64_t cols, in
     }
     key += count;
   }
+}
+
+// Values of the accumulator's type.
+AttentionMatrix AttentionBlock::bring_values(KeyRange keys) {
+  const sb_attention_desc& d = call_.d;
+  AttentionMatrix v = {call_.v + (batch_ * d.v[0] + kv_head_ * d.v[1] + keys.begin * d.v[2]) * call_.in_item,
+                       d.v[2], d.v[3]};
+  if (d.page_size) {
+    gather(call_.v, d.v, d.v_dim, keys, at(v_at_));
+    v = {at(v_at_), d.v_dim, 1};
+  }
+  if (call_.in_item == call_.item) return v;
+  call_.kernels.dot->pack[call_.in](
+      {v.at, v.col, v.row, d.v_dim, d.v_dim, keys.size(), at(wide_v_at_), d.v_dim});
+  return {at(wide_v_at_), d.v_dim, 1};
 }
 
 // The keys as panels of columns, once for all blocks.
@@ -127,6 +149,17 @@ bool AttentionBlock::multiply(const AttentionRows& rows, KeyRange keys) {
   DotProduct p = {call_.in, call_.accumulator, rows.count, keys.size(), d.dim, rows.step(d.q), d.q[3], k_.col,
                   k_.row,   stride_,           1};
   columns_ = keys;
+  if (streamed_ && d.page_size) {
+    for (int64_t key = keys.begin; key < keys.end; key += kPiece) {
+      const KeyRange piece = {key, std::min(key + kPiece, keys.end)};
+      gather(call_.k, d.k, d.dim, piece, at(k_at_));
+      p.cols = piece.size();
+      p.b_k = 1;
+      p.b_col = d.dim;
+      if (!DotPlan(dot, p).run(q, at(k_at_), at(scores_at_) + (key - keys.begin) * call_.item)) return false;
+    }
+    return true;
+  }
   if (!repeated_) {
     return DotPlan(dot, p).run(q, k_.at + (keys.begin - loaded_.begin) * k_.row * call_.in_item,
                                at(scores_at_));
@@ -163,6 +196,11 @@ const char* AttentionBlock::addend(const AttentionRows& rows, int64_t row) {
 namespace {
 
 template <class T>
+void canonical_all(T* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) x[i] = canonical(x[i]);
+}
+
+template <class T>
 KeyRange trimmed(const char* addend, KeyRange keys) {
   const T* x = reinterpret_cast<const T*>(addend);
   const int64_t first = keys.begin;
@@ -190,9 +228,7 @@ void AttentionBlock::soften(const AttentionRows& rows, int64_t row) {
   }
   char* e = this->row(row) + (keys.begin - columns_.begin) * item;
   const int64_t n = keys.size(), none = 0;
-  double largest;  // or a float in it
-  k.attention->scores[wide](e, added, call_.scale, n, &largest);
-  k.attention->shift[wide](e, &largest, n);
+  k.attention->scores[wide](e, added, call_.scale, n);
   (wide ? k.math->unary_f64 : k.math->unary_f32)[kOp_exp](e, e, n);
   k.reduce->table[SB_SUM][wide ? SB_F64 : SB_F32].rows(e, &none, n, 1, sum(row), false);
 }
@@ -229,6 +265,44 @@ bool AttentionBlock::values_finite() {
   return finite_;
 }
 
+// The same piece by piece: values of the rows' keys from `first` on are brought near, multiplied, and the
+// sums of the pieces joined (SPLIT-4, SPLIT-5).
+template <class Admits>
+bool AttentionBlock::sum_stream(AttentionSum s, int64_t first, bool whole, Admits admits) {
+  const Kernels& k = call_.kernels;
+  const int64_t item = call_.item, size = s.rows * s.cols;
+  const Reduction& add = k.reduce->table[SB_SUM][call_.wide ? SB_F64 : SB_F32];
+  const auto slot = [&](int64_t level) { return at(partial_at_) + level * size * item; };
+  AttentionSum piece = s;
+  piece.out_row = s.cols;
+  piece.out_col = 1;
+  piece.out_type = call_.accumulator;
+  int64_t filled = 0;
+  const auto join = [&] {  // the newest takes in the one before it, the older one on the left
+    --filled;
+    add.join(slot(filled - 1), slot(filled), slot(filled - 1), size);
+  };
+  for (int64_t t = 0, pieces = 0; t < s.terms; t += kPiece, ++pieces) {
+    piece.terms = std::min(kPiece, s.terms - t);
+    piece.values = bring_values({first + t, first + t + piece.terms});
+    piece.weights.at = s.weights.at + t * item;
+    piece.out = slot(filled);
+    const bool safe = whole || (piece.values.col == 1 && piece.values.row == s.cols &&
+                                k.attention->finite[call_.wide](piece.values.at, piece.terms * s.cols));
+    if (!sum(piece, safe, [&](int64_t row, int64_t term) { return admits(row, t + term); })) return false;
+    ++filled;
+    for (int64_t level = 0; pieces >> level & 1; ++level) join();
+  }
+  while (filled > 1) join();
+  if (call_.wide) {
+    canonical_all(reinterpret_cast<double*>(slot(0)), size);
+  } else {
+    canonical_all(reinterpret_cast<float*>(slot(0)), size);
+  }
+  k.dot->unpack[s.out_type]({slot(0), s.cols, s.rows, s.cols, s.out, s.out_row, s.out_col});
+  return true;
+}
+
 bool AttentionBlock::sum_rows(const AttentionRows& rows, char* weights, const AttentionMatrix& values,
                               int64_t first, int64_t cols, bool finite, char* out, int64_t out_row,
                               int64_t out_col, DotType out_type) {
@@ -253,19 +327,21 @@ bool AttentionBlock::sum_rows(const AttentionRows& rows, char* weights, const At
       memset(weights + (i * stride_ + ranges()[i].end - columns_.begin) * item, 0,
              static_cast<size_t>((stop - ranges()[i].end) * item));
     }
-    const AttentionSum s = {{weights + (r * stride_ + keys.begin - columns_.begin) * item, stride_, 1},
-                            {values.at + (keys.begin - first) * values.row * item, values.row, values.col},
-                            end - r,
-                            stop - keys.begin,
-                            cols,
-                            to,
-                            out_row,
-                            out_col,
-                            out_type};
+    const AttentionSum s = {
+        {weights + (r * stride_ + keys.begin - columns_.begin) * item, stride_, 1},
+        {values.at ? values.at + (keys.begin - first) * values.row * item : nullptr, values.row, values.col},
+        end - r,
+        stop - keys.begin,
+        cols,
+        to,
+        out_row,
+        out_col,
+        out_type};
     const auto admits = [&](int64_t i, int64_t t) {
       return call_.masks.admits(rows.batch, rows.head_of(r + i), rows.query_of(r + i), keys.begin + t);
     };
-    if (!sum(s, whole || finite, admits)) return false;
+    const bool stream = streamed_ && !values.at;
+    if (stream ? !sum_stream(s, keys.begin, whole, admits) : !sum(s, whole || finite, admits)) return false;
   }
   return true;
 }
@@ -280,7 +356,7 @@ bool AttentionBlock::finish(const AttentionRows& rows, char* out) {
     call_.kernels.attention->divide[call_.wide](e, addend(rows, r), sum(r), keys.size(), e);
     whole &= keys.begin == ranges()[0].begin && keys.end == ranges()[0].end;
   }
-  const bool finite = whole || values_finite();
+  const bool finite = whole || (!streamed_ && values_finite());
   return sum_rows(rows, row(0), v_, loaded_.begin, d.v_dim, finite, out + rows.at(d.out) * call_.out_item,
                   rows.step(d.out), d.out[3], call_.out);
 }

@@ -54,10 +54,14 @@ struct AttentionSum {
   DotType out_type;
 };
 
+// How blocks meet their keys: one block does, several do (then keys are packed for them), or the derivative,
+// which wants keys and values at hand as a whole.
+enum class AttentionUse { kOnce, kOften, kWhole };
+
 class AttentionBlock {
  public:
-  // most_rows: of a block; repeated: several blocks will meet the same keys.
-  AttentionBlock(const AttentionCall& call, int64_t most_rows, bool repeated);
+  // most_rows: of a block.
+  AttentionBlock(const AttentionCall& call, int64_t most_rows, AttentionUse use);
   int64_t scratch_bytes() const { return scratch_size_; }
   void attach(char* scratch) { scratch_ = scratch; }
 
@@ -90,18 +94,22 @@ class AttentionBlock {
   char* at(int64_t offset) const { return scratch_ + offset; }
   KeyRange* ranges() const { return reinterpret_cast<KeyRange*>(at(ranges_at_)); }
   int64_t place(int64_t bytes);
-  void gather(const char* from, const int64_t* strides, int64_t cols, int64_t batch, int64_t kv_head,
-              char* to);
+  void gather(const char* from, const int64_t* strides, int64_t cols, KeyRange keys, char* to) const;
+  AttentionMatrix bring_values(KeyRange keys);
   void pack();
   bool multiply(const AttentionRows& rows, KeyRange keys);
+  template <class Admits>
+  bool sum_stream(AttentionSum s, int64_t first, bool whole, Admits admits);
   void soften(const AttentionRows& rows, int64_t row);
 
   const AttentionCall& call_;
-  const bool repeated_;
+  const bool repeated_,
+      streamed_;        // streamed: pages are gathered, and values widened, in pieces that stay near
   int64_t stride_ = 0;  // of a row of scores
   int64_t scores_at_, sums_at_, ranges_at_, addend_at_, k_at_ = 0, v_at_ = 0, wide_v_at_ = 0, packed_at_ = 0,
-                                                        scratch_size_ = 0;
+                                                        partial_at_ = 0, scratch_size_ = 0;
   char* scratch_ = nullptr;
+  int64_t batch_ = 0, kv_head_ = 0;
   KeyRange loaded_ = {0, 0}, columns_ = {0, 0};
   AttentionMatrix k_ = {}, v_ = {};
   DotPanels panels_ = {};

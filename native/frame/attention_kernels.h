@@ -13,11 +13,9 @@ namespace sb {
 // added to the scaled scores, with -inf for a masked key; nullptr: nothing is added or masked. Rows are
 // contiguous.
 struct AttentionKernels {
-  // row[j] = row[j] * scale + addend[j], and -inf where masked; *largest = the largest of them that is no
-  // NaN.
-  void (*scores[2])(void* row, const void* addend, double scale, int64_t n, void* largest);
-  // row[j] = row[j] - *from.
-  void (*shift[2])(void* row, const void* from, int64_t n);
+  // row[j] = s[j] - the largest of all s that is no NaN, s[j] = row[j] * scale + addend[j], -inf where
+  // masked.
+  void (*scores[2])(void* row, const void* addend, double scale, int64_t n);
   // out[j] = row[j] / *by, and +0 where masked; out may be row.
   void (*divide[2])(const void* row, const void* addend, const void* by, int64_t n, void* out);
   // out[j] = (dp[j] * *factor) * e[j], and +0 where masked.

@@ -120,6 +120,24 @@ def test_pages(agree, numbers, dtype):
             agree("attention", q, pool, values, lengths=lengths, table=table, expected=whole)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_long_caches_come_in_pieces(agree, numbers, dtype):
+    """Of one query: pages are gathered, and values widened, 1,024 keys at a time."""
+    for keys in (1024, 1025, 2300, 3400):
+        q, k, v = operands(numbers, ((1, 2, 1, 4), (1, 1, keys, 4), (1, 1, keys, 3)), dtype, keys)
+        start = keys % 7
+        there = np.arange(keys) % 5 > 0
+        stale = np.where(there[:, None], v, np.array(np.nan, dtype))
+        whole = agree("attention", q, k, v, starts=[start])
+        masked = agree("attention", q, k, stale, mask=there)
+        pool, table = pages_of(np.concatenate([k, v, stale], 3), 16, np.random.default_rng(keys))
+        pages, values, holes = (np.ascontiguousarray(pool[..., c]) for c in (slice(4), slice(4, 7), slice(7, None)))
+        paged = {"table": table, "lengths": [keys]}
+        agree("attention", q, pages, values, **paged, starts=[start], expected=whole)
+        there = np.append(there, np.zeros(table.size * 16 - keys, bool))
+        agree("attention", q, pages, holes, mask=there, **paged, expected=masked)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from([1, 3, 8, 40]), st.sampled_from([1, 5, 100, 256, 300]), st.integers(0, 99), st.booleans())
 def test_padding_cutting_and_neighbours_do_not_show(numbers, queries, more, seed, causal):

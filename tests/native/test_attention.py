@@ -205,8 +205,8 @@ def beside_walls() -> int:
 def test_nothing_beside_the_operands_is_read():
     command = [sys.executable, "-c", "from tests.native import test_attention as t; print(t.beside_walls())"]
     for isa in native.isas():
-        done = subprocess.run(command, env=os.environ | {"SAMEBITS_ISA": isa}, cwd=HEADER.parents[3], capture_output=True,
-                              text=True, check=False)  # fmt: skip
+        environment, root = os.environ | {"SAMEBITS_ISA": isa}, HEADER.parents[3]
+        done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-2000:]
         assert int(done.stdout) == 120
 

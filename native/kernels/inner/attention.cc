@@ -19,53 +19,52 @@ SB_INLINE X larger(X a, X b) {
   return a > b ? a : b;
 }
 
+// A score, scaled, with its addend.
+template <class T, bool kAdded, class X>
+SB_INLINE X scaled(X x, T scale, const T* addend, int64_t at) {
+  x = x * scale;
+  if constexpr (kAdded) {
+    X more;
+    memcpy(&more, addend + at, sizeof more);
+    const X none = X{} + kMasked<T>;
+    x = more == none ? none : x + more;
+  }
+  return x;
+}
+
+// Two passes, so that a score is written once: the largest, and its distance from each.
 template <class T, bool kAdded>
-SB_INLINE T scale_row(T* row, const T* addend, T scale, int64_t n) {
+SB_INLINE void shift_row(T* row, const T* addend, T scale, int64_t n) {
   using V = vec<T>;
   constexpr int64_t lanes = SB_VBYTES / sizeof(T);
   constexpr int kChains = 4;
   const V none = splat<V>(kMasked<T>);
   V most[kChains] = {none, none, none, none};
-  const auto one = [&](int64_t at) {
-    V x = load<V>(row + at) * scale;
-    if constexpr (kAdded) {
-      const V more = load<V>(addend + at);
-      x = more == none ? none : x + more;
-    }
-    store(row + at, x);
-    return x;
-  };
+  const auto vector = [&](int64_t at) { return scaled<T, kAdded>(load<V>(row + at), scale, addend, at); };
+  const auto single = [&](int64_t at) { return scaled<T, kAdded>(row[at], scale, addend, at); };
   int64_t i = 0;
   for (; i + kChains * lanes <= n; i += kChains * lanes) {
 #pragma GCC unroll 4
-    for (int c = 0; c < kChains; ++c) most[c] = larger(one(i + c * lanes), most[c]);
+    for (int c = 0; c < kChains; ++c) most[c] = larger(vector(i + c * lanes), most[c]);
   }
-  for (; i + lanes <= n; i += lanes) most[0] = larger(one(i), most[0]);
+  for (; i + lanes <= n; i += lanes) most[0] = larger(vector(i), most[0]);
   const V all = larger(larger(most[0], most[1]), larger(most[2], most[3]));
   T largest = kMasked<T>;
   for (int lane = 0; lane < static_cast<int>(lanes); ++lane) largest = larger(all[lane], largest);
-  for (; i < n; ++i) {
-    T x = row[i] * scale;
-    if (kAdded) x = addend[i] == kMasked<T> ? kMasked<T> : x + addend[i];
-    row[i] = x;
-    largest = larger(x, largest);
-  }
-  return largest;
+  for (; i < n; ++i) largest = larger(single(i), largest);
+  for (i = 0; i + lanes <= n; i += lanes) store(row + i, vector(i) - largest);
+  for (; i < n; ++i) row[i] = single(i) - largest;
 }
 
 template <class T>
-void scores(void* row, const void* addend, double scale, int64_t n, void* largest) {
+void scores(void* row, const void* addend, double scale, int64_t n) {
   T* x = static_cast<T*>(row);
   const T factor = static_cast<T>(scale);
-  *static_cast<T*>(largest) = addend ? scale_row<T, true>(x, static_cast<const T*>(addend), factor, n)
-                                     : scale_row<T, false>(x, nullptr, factor, n);
-}
-
-template <class T>
-void shift(void* row, const void* from, int64_t n) {
-  T* x = static_cast<T*>(row);
-  const T m = *static_cast<const T*>(from);
-  for (int64_t i = 0; i < n; ++i) x[i] = x[i] - m;
+  if (addend) {
+    shift_row<T, true>(x, static_cast<const T*>(addend), factor, n);
+  } else {
+    shift_row<T, false>(x, nullptr, factor, n);
+  }
 }
 
 template <class T>
@@ -160,7 +159,6 @@ bool finite(const void* values, int64_t n) {
 template <class T>
 constexpr void fill(AttentionKernels* t, int wide) {
   t->scores[wide] = scores<T>;
-  t->shift[wide] = shift<T>;
   t->divide[wide] = divide<T>;
   t->pull[wide] = pull<T>;
   t->gradient[wide] = gradient<T>;

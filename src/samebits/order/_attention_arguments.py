@@ -160,12 +160,13 @@ def _check_contents(a: Attention) -> None:
         if a.table is None:
             continue
         keys = key_range(a, b)
-        for entry in range(keys.start // a.k.shape[2], -(-keys.stop // a.k.shape[2]) if len(keys) else 0):
-            if not 0 <= a.table[b, entry] < a.k.shape[0]:
-                raise ValueError(
-                    f"table[{b}, {entry}] is page {a.table[b, entry]}, and there are {a.k.shape[0]} pages; give the "
-                    "page that has these keys, or a length that leaves them out"
-                )
+        first, last = keys.start // a.k.shape[2], -(-keys.stop // a.k.shape[2]) if len(keys) else 0
+        pages = a.table[b, first:last]
+        for entry in np.flatnonzero((pages < 0) | (pages >= a.k.shape[0]))[:1]:
+            raise ValueError(
+                f"table[{b}, {first + entry}] is page {pages[entry]}, and there are {a.k.shape[0]} pages; give the "
+                "page that has these keys, or a length that leaves them out"
+            )
 
 
 def key_range(a: Attention, batch: int, query: int | None = None) -> range:

@@ -1,15 +1,15 @@
 """Calls of samebits.native as programs with their results, for native/test/replay.cc: ``python -m tests.neon.record``.
 
-While a recorder is installed it stands between samebits.native and the C library. A C function that is a step of a
-program (samebits.h) is written as a program of that one step; programs are written as they are. So whatever calls the
-library is recorded, whoever wrote it. It runs in a process of its own, in which nothing has been cached before.
+A recorder stands between samebits.native and the C library. A C function that is a step of a program (samebits.h) is
+written as a program of that one step; programs are written as they are. So whatever calls the library is recorded,
+whoever wrote it. It runs in a process of its own, in which nothing has been cached before.
 """
 
 import ctypes
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,74 +30,84 @@ def step_kinds() -> dict[str, int]:
     return {"sb_" + name.removeprefix("SB_STEP_").lower(): i for i, name in enumerate(names)}
 
 
-def address(pointer: Any) -> int:
-    return (pointer.value if isinstance(pointer, ctypes.c_void_p) else pointer) or 0
+def addresses(pointers: Sequence[Any]) -> list[int]:
+    """Of operands given one by one, or several in an array, in which NULL is one that is not there."""
+    found: list[int] = []
+    for pointer in pointers:
+        if isinstance(pointer, ctypes.Array):
+            found += [p for p in pointer if p]
+        else:
+            found.append((pointer.value if isinstance(pointer, ctypes.c_void_p) else pointer) or 0)
+    return found
 
 
 class Recorder:
-    """Writes what is called while it is installed; `label` names the cases, `count` counts them."""
+    """Writes what is called from now on to `file`; `label` names the cases, `count` counts them."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self.label, self.count, self.file = "", 0, file
+    def __init__(self) -> None:
+        self.label, self.count = "", 0
+        self.file: BinaryIO
         self.library = library()
         self.originals = {name: getattr(self.library, name) for name in _SIGNATURES}
-        self.programs: dict[int, list[int]] = {}
-        file.write(b"SBREPLAY")
-
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        wrappers = {"sb_map": self.map, "sb_program_new": self.program_new, "sb_program_run": self.program_run}
+        self.words: dict[int, list[int]] = {}  # of maps and programs by their handles
         for name, kind in step_kinds().items():
-            if name in self.originals and name not in wrappers:
-                wrappers[name] = self.step(name, kind)
-        for name, wrapper in wrappers.items():
-            setattr(self.library, name, wrapper)
-        try:
-            yield
-        finally:
-            for name in wrappers:
-                setattr(self.library, name, self.originals[name])
+            if name in self.originals:
+                setattr(self.library, name, self.step(name, kind))
+        for name, wrapper in (("sb_map", self.map), ("sb_map_run", self.map_run), ("sb_program_run", self.program_run)):
+            if name in self.originals:
+                setattr(self.library, name, wrapper)
+        for name in ("sb_map_new", "sb_program_new"):
+            if name in self.originals:
+                setattr(self.library, name, partial(self.new, name))
 
     def step(self, name: str, kind: int) -> Callable[..., int]:
         def call(descriptor: Sequence[int], *pointers: Any) -> int:
-            operands = [address(p) for p in pointers[:-1]]
-            return self.single(kind, list(descriptor), operands, 1,
-                               lambda: self.originals[name](descriptor, *pointers))  # fmt: skip
+            run = partial(self.originals[name], descriptor, *pointers)
+            return self.single(kind, list(descriptor), addresses(pointers[:-1]), run)
 
         return call
 
     def map(self, words: Sequence[int], count: int, sources: Any, targets: Any, executor: Any) -> int:
-        operands = [address(p) for p in (*sources, *targets)]
-        return self.single(0, list(words[:count]), operands, len(targets),
-                           lambda: self.originals["sb_map"](words, count, sources, targets, executor))  # fmt: skip
+        run = partial(self.originals["sb_map"], words, count, sources, targets, executor)
+        return self.single(0, list(words[:count]), addresses([sources, targets]), run)
 
-    def program_new(self, words: Any, count: int) -> int | None:
-        handle = self.originals["sb_program_new"](words, count)
+    def map_run(self, handle: int, sources: Any, targets: Any, executor: Any) -> int:
+        run = partial(self.originals["sb_map_run"], handle, sources, targets, executor)
+        return self.single(0, self.words[handle], addresses([sources, targets]), run)
+
+    def new(self, name: str, words: Any, count: int) -> int | None:
+        handle = self.originals[name](words, count)
         if handle:
-            self.programs[handle] = words[:count]
+            self.words[handle] = list(words[:count])
         return handle
 
     def program_run(self, handle: int, buffers: Any, executor: Any) -> int:
-        words = self.programs[handle]
+        words = self.words[handle]
         inputs, outputs = words[1:3]
-        places = [(address(buffers[i]), words[5 + i]) for i in range(inputs + outputs)]
-        return self.write(words, places, inputs, lambda: self.originals["sb_program_run"](handle, buffers, executor))
+        places = [(buffers[i] or 0, words[5 + i]) for i in range(inputs + outputs)]
+        return self.write(words, places, inputs, partial(self.originals["sb_program_run"], handle, buffers, executor))
 
-    def single(self, kind: int, words: list[int], operands: list[int], results: int, call: Callable[[], int]) -> int:
+    def single(self, kind: int, words: list[int], operands: list[int], run: Callable[[], int]) -> int:
         """A program of one step, each operand in a buffer of its own: as large as the library says that it must be."""
         n = len(operands)
-        program = [MAGIC, n - results, results, 0, 1, *[1 << 40] * n, kind, n]
-        program += [w for i in range(n) for w in (i, 1 << 32)] + [len(words), *words]
-        raw = np.array(program, np.int64)
-        if not self.accepts(raw):
-            return call()  # refused: an error that the call itself reports
+        raw = np.array([MAGIC, 0, 0, 0, 1, *[1 << 40] * n, kind, n, *(w for i in range(n) for w in (i, 1 << 32)),
+                        len(words), *words])  # fmt: skip
+        for results in range(1, n + 1):
+            raw[1:3] = n - results, results
+            if self.accepts(raw):
+                break
+        else:
+            status = run()
+            if status == 0:
+                raise RuntimeError(f"{self.label}: no program has the step {kind} of {n} operands: {words}")
+            return status
         places = []
         for i, operand in enumerate(operands):
             size, offset = 5 + i, 5 + n + 2 + 2 * i + 1
             raw[offset] = self.least(raw, offset, 1 << 32)
             raw[size] = self.least(raw, size, 1 << 40)
             places.append((operand - int(raw[offset]), int(raw[size])))
-        return self.write(raw.tolist(), places, n - results, call)
+        return self.write(raw.tolist(), places, n - results, run)
 
     def accepts(self, raw: np.ndarray) -> bool:
         handle = self.originals["sb_program_new"](raw.ctypes.data_as(ctypes.POINTER(ctypes.c_int64)), raw.size)
@@ -172,14 +182,15 @@ def main(folder: Path) -> None:
     """Writes the files vectors, calls and dense; prints how many cases each has, and what they cover, as JSON."""
     said: dict[str, Any] = {}
     functions: set[str] = set()
+    recorder = Recorder()
     for name in ("vectors", "calls", "dense"):
-        with (folder / name).open("wb") as file:
-            recorder = Recorder(file)
-            with recorder.installed():
-                if name == "vectors":
-                    said["silent"] = record_vectors(recorder, functions)
-                else:
-                    record_calls(recorder, functions, calls() if name == "calls" else dense())
+        with (folder / name).open("wb") as recorder.file:
+            recorder.file.write(b"SBREPLAY")
+            recorder.count = 0
+            if name == "vectors":
+                said["silent"] = record_vectors(recorder, functions)
+            else:
+                record_calls(recorder, functions, calls() if name == "calls" else dense())
             said[name] = recorder.count
     print(json.dumps(said | {"functions": sorted(functions)}))
 

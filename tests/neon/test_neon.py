@@ -27,6 +27,7 @@ NOT_RECORDED = {
     "Packed": "a class", "Partial": "a class", "isa": "a question", "isas": "a question", "threads": "a question",
     "contract_version": "a question", "names": "a question", "pack": "stress.cc has packed products",
     "matmul_partials": "stress.cc has partial sums", "join_partials": "stress.cc has partial sums",
+    "Accumulator": "made of accumulate and partial sums", "accumulate_partials": "made of accumulate",
 }  # fmt: skip
 
 

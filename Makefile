@@ -10,7 +10,7 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test neon sanitize lint bench bench-matmul bench-conv bench-attention bench-reductions bench-rows wheel format clean
+.PHONY: help build demo test sanitize lint bench bench-matmul bench-conv bench-attention bench-reductions bench-rows wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
@@ -35,6 +35,7 @@ test: lint
 	$(BIN)/python -m pytest -q -n 2
 
 # What `make test` skips where the tools are missing; the cross build is in build/neon.
+.PHONY: neon
 neon: .venv/installed-strictly
 	SAMEBITS_REQUIRE_NEON=1 $(BIN)/python -m pytest -q tests/neon
 

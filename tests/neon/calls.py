@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits import native
-from samebits.native._library import DTYPES, library, opcode
+from samebits.native._library import DTYPES, library
 from tests.native.calls import KINDS, Call as CApiCall
 
 Call = tuple[str, partial[Any]]  # what it is, and what computes it
@@ -22,6 +22,8 @@ STEP = (1 << 14) + 1  # of a dense sample: odd, so that the low bits vary
 def numbers(rng: np.random.Generator, dtype: str, shape: int | tuple[int, ...]) -> NDArray:
     """Mixed sizes and signs, one in eight a special value or any bits at all; any bits of integers."""
     kind = np.dtype(dtype)
+    if kind.kind == "c":
+        return np.stack([numbers(rng, f"float{4 * kind.itemsize}", shape) for _ in range(2)], -1).view(kind)[..., 0]
     if kind.kind == "b":
         return rng.integers(0, 2, shape).astype(bool)
     word = np.dtype(f"u{kind.itemsize}")
@@ -58,33 +60,42 @@ def sizes(rng: np.random.Generator, count: int, most: int) -> tuple[int, ...]:
     return tuple(int(n) for n in rng.permutation(out))
 
 
-def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """(operation, dtype, keywords) of every elementwise operation that the library has."""
-    for name in native.names():
-        for dtype in DTYPES:
-            if name == "convert":
-                yield from ((name, dtype, {"dtype": to}) for to in DTYPES)
-            elif name == "integer_pow":
-                yield from ((name, dtype, {"exponent": p}) for p in (-3, 5))
-            else:
-                yield name, dtype, {}
+KEYWORDS: dict[str, list[dict[str, Any]]] = {
+    "convert": [{"dtype": to} for to in DTYPES],
+    "integer_pow": [{"exponent": p} for p in (-3, 5)],
+    "reduce_precision": [{"exponent_bits": 5, "mantissa_bits": 7}],
+}
+
+
+def operands(name: str, dtype: str, keywords: dict[str, Any]) -> list[str]:
+    """The dtypes of the operands of an elementwise operation on this dtype; none where it has no rule."""
+    for count in (1, 2, 3):
+        dtypes = ["bool", dtype, dtype] if name == "select" else [dtype] * count
+        try:
+            native.apply(name, *(np.zeros(0, d) for d in dtypes), **keywords)
+        except (TypeError, ValueError):
+            continue
+        return dtypes
+    return []
 
 
 def elementwise() -> Iterator[Call]:
-    for i, (name, dtype, keywords) in enumerate(operations()):
-        rng = np.random.default_rng([1, i])
-        arity = 3 if name == "clamp" else library().sb_op_arity(opcode(name))
-        for n in (*rng.choice(SIZES, 3, replace=False).tolist(), (7, 33)):
-            x = [placed(rng, numbers(rng, dtype, n)) for _ in range(arity)]
-            if name == "select":
-                x[0] = numbers(rng, "bool", n)
-            if n == (7, 33) and arity > 1:
-                x[-1] = x[-1][:, :1]
-            try:
-                native.apply(name, *(y[:0] for y in x), **keywords)
-            except TypeError:  # no rule for this dtype
-                break
-            yield f"{name} {dtype} {keywords or ''}", partial(native.apply, name, *x, **keywords)
+    left = set(native.names())
+    for name in native.names():
+        for i, dtype in enumerate((*DTYPES, "complex64", "complex128")):
+            for j, keywords in enumerate(KEYWORDS.get(name, [{}])):
+                dtypes = operands(name, dtype, keywords)
+                if not dtypes:
+                    continue
+                left.discard(name)
+                rng = np.random.default_rng([1, *name.encode(), i, j])
+                for n in (*rng.choice(SIZES, 3, replace=False).tolist(), (7, 33)):
+                    x = [placed(rng, numbers(rng, d, n)) for d in dtypes]
+                    if n == (7, 33) and len(x) > 1:
+                        x[-1] = x[-1][:, :1]
+                    yield f"{name} {dtype} {keywords or ''}", partial(native.apply, name, *x, **keywords)
+    if left:
+        raise RuntimeError(f"{', '.join(sorted(left))}: no dtype is taken; KEYWORDS must have what else they want")
 
 
 def compute(call: CApiCall) -> None:
@@ -148,8 +159,6 @@ def dense() -> Iterator[Call]:
     every = np.arange(0, 1 << 32, STEP, dtype=np.uint32).view(np.float32)
     words = np.random.default_rng(6).integers(0, 1 << 64, 1 << 14, np.uint64, endpoint=False).view(np.float64)
     for name in native.names():
-        if name in ("clamp", "convert", "integer_pow") or library().sb_op_arity(opcode(name)) != 1:
-            continue
         for x in (every, words):
-            if library().sb_op_takes(opcode(name), DTYPES.index(x.dtype.name)):
+            if len(operands(name, x.dtype.name, {})) == 1:
                 yield f"{name} {x.dtype}", partial(native.apply, name, x)

@@ -10,7 +10,7 @@ namespace generic {
 namespace {
 
 #define SB_LANEWISE(V, n, expression)              \
-  V r = {};                                        \
+  V r;                                             \
   for (int i = 0; i < n; ++i) r[i] = (expression); \
   return r
 SB_INLINE f32v fma(f32v a, f32v b, f32v c) { SB_LANEWISE(f32v, kF32Lanes, ::fmaf(a[i], b[i], c[i])); }

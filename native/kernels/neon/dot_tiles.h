@@ -6,22 +6,22 @@
 #define SB_KERNELS_NEON_DOT_TILES_H_
 
 // The tallest tile by its width in vectors (1, 2, ... 8; 0: no such tile). 32 registers hold rows x vectors
-// sums, one row of b, and the broadcasts of a: 8 x 3 is 24 + 3 + up to 5, 6 x 4 is 24 + 4 + 4, 12 x 2 is 24 +
-// 2
-// + up to 6; all have the 16 chains that four pipes of latency 4 keep busy, and load (rows + vectors) / (rows
-// x vectors) < 1/2 register for each FMA. One vector serves narrow results (n <= 4): 14 rows. Five to eight
-// vectors are for one or two rows, which need many chains as well.
-#define SB_DOT_ROWS {14, 12, 8, 6, 2, 2, 2, 2}
+// sums, one row of b, and the broadcasts of a: 8 x 3 is 24 + 3 + up to 5, 6 x 4 is 24 + 4 + up to 4; these
+// have the 16 chains that four pipes of latency 4 keep busy, and load (rows + vectors) / (rows x vectors) <
+// 1/2 register for each FMA. Two vectors gain little beyond ten rows (0.6), one serves narrow results (n <=
+// 4), where a tile's start and end weigh most. Five to eight vectors are for a single row, which needs many
+// chains as well.
+#define SB_DOT_ROWS {12, 10, 8, 6, 1, 1, 1, 1}
 
 // Rows up to which b, contiguous in k, is transposed in registers and used at once instead of being packed:
 // up to the tallest tile of a packed panel, as packing pays its store and its load back only when several
 // tiles read the panel.
-#define SB_DOT_FUSED_ROWS 8
+#define SB_DOT_FUSED_ROWS 6
 
 // Of these, rows that are done by pieces (kernels/inner/dot_fused.h), by the bytes of an element: all, as a
 // piece is a whole register here, and a square the same transpose with fewer blocks side by side. Blocks of
 // columns side by side make the chains that cover the FMA's latency: a block has a sum for each row and,
-// while in work, four vectors of terms (eight of bf16), so 8 x 2 sums and 8 terms leave 8 registers. Chunks
+// while in work, four vectors of terms (eight of bf16), so 6 x 2 sums and 8 terms leave 12 registers. Chunks
 // side by side, instead of blocks, where strides crowd L1.
 #define SB_PIECES_ROWS(bytes) 8
 #define SB_PIECES_REGISTERS 32

@@ -42,6 +42,10 @@ struct Lanes16 {
   }
 };
 
+// Long rows come from beyond L2, and the prefetchers of the CPU stop at each page's end: a page ahead is
+// asked for here. From so many bytes on; in the caches below it would only take slots.
+constexpr int kAhead = 4096, kLongRow = 1 << 20;
+
 // One chunk, or less of one.
 template <class R>
 SB_INLINE Lanes16<R> chunk_lanes(const typename R::Item* p, int n) {
@@ -50,6 +54,18 @@ SB_INLINE Lanes16<R> chunk_lanes(const typename R::Item* p, int n) {
   int i = 0;
   for (; i + SB_LANES <= n; i += SB_LANES) acc.add(p + i);
   if (i < n) acc.add(p + i, n - i);
+  return acc;
+}
+
+// A whole chunk of a long row.
+template <class R>
+SB_INLINE Lanes16<R> chunk_lanes_ahead(const typename R::Item* p) {
+  Lanes16<R> acc;
+  acc.clear();
+  for (int i = 0; i < SB_CHUNK; i += SB_LANES) {
+    acc.add(p + i);
+    __builtin_prefetch(reinterpret_cast<const char*>(p + i) + kAhead);
+  }
   return acc;
 }
 
@@ -67,7 +83,11 @@ __attribute__((noinline)) Lanes16<R> counter_lanes(const typename R::Item* p, in
     stack[level] = x;
     ++c;
   };
-  for (; n >= SB_CHUNK; n -= SB_CHUNK, p += SB_CHUNK) push(chunk_lanes<R>(p, SB_CHUNK));
+  if (n >= static_cast<int64_t>(kLongRow / sizeof(typename R::Item))) {
+    for (; n >= SB_CHUNK; n -= SB_CHUNK, p += SB_CHUNK) push(chunk_lanes_ahead<R>(p));
+  } else {
+    for (; n >= SB_CHUNK; n -= SB_CHUNK, p += SB_CHUNK) push(chunk_lanes<R>(p, SB_CHUNK));
+  }
   if (n) push(chunk_lanes<R>(p, static_cast<int>(n)));
   int level = __builtin_ctzll(static_cast<unsigned long long>(c));
   Lanes16<R> r = stack[level];
@@ -131,13 +151,15 @@ void rows16(const void* x, const int64_t* offsets, int64_t n, int64_t rows, void
       for (int64_t j = 0; j < count; ++j) v[j] = one_register<R>(row_lanes<R>(items + offsets[r + j], n));
       for (int64_t j = count; j < SB_LANES; ++j) v[j] = R::neutral();
       fold_groups<R, R::kWidth>(v);
+      if (count == SB_LANES) {
+        for (int k = 0; k < SB_LANES / R::kWidth; ++k) {
+          R::finish(v[k], static_cast<char*>(to) + k * R::kWidth * out_size, wide);
+        }
+        continue;
+      }
       memcpy(done, v, sizeof done);
     }
-    if (count == SB_LANES) {
-      R::finish(done, SB_LANES, to, wide);
-    } else {
-      R::finish(done, count, to, wide);
-    }
+    R::finish(done, count, to, wide);
   }
 }
 
@@ -235,16 +257,15 @@ void columns16(const void* x, const int64_t* offsets, int64_t n, int64_t count, 
 
 // Lanes fold by halving (SUM-5). A lane without a term is left out: adding +0 could change the sign of a zero
 // only, which SUM-6 hides, and the other operations' neutral elements change nothing at all.
-template <class R, int lanes>
+template <class R, int lanes, int half = SB_LANES / 2>
 SB_INLINE typename R::V fold_lanes(typename R::V* v) {
-  int n = lanes;
-  for (int half = SB_LANES / 2; half; half /= 2) {
-    for (int i = 0; i < half; ++i) {
-      if (i + half < n) v[i] = R::join(v[i], v[i + half]);
-    }
-    n = n < half ? n : half;
+  if constexpr (half == 0) {
+    return v[0];
+  } else {
+#pragma GCC unroll 8
+    for (int i = 0; i + half < lanes; ++i) v[i] = R::join(v[i], v[i + half]);
+    return fold_lanes<R, (lanes < half ? lanes : half), half / 2>(v);
   }
-  return v[0];
 }
 
 // No more rows than lanes: nothing is added up, so the rows fold straight away.
@@ -255,16 +276,17 @@ void fold_rows(const typename R::Item* x, const int64_t* offsets, int n, int64_t
   for (int64_t j = 0; j < count; j += R::kWidth) {
     const int64_t rest = count - j;
     typename R::V v[lanes];
-    typename R::A done[R::kWidth];
     void* to = static_cast<char*>(out) + j * out_size;
     if (rest >= R::kWidth) {
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i) v[i] = i < n ? R::load(x + offsets[i] + j) : R::neutral();
-      store(done, fold_lanes<R, lanes>(v));
-      R::finish(done, R::kWidth, to, wide);
+      R::finish(fold_lanes<R, lanes>(v), to, wide);
     } else {
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i) {
         v[i] = i < n ? R::load(x + offsets[i] + j, static_cast<int>(rest)) : R::neutral();
       }
+      typename R::A done[R::kWidth];
       store(done, fold_lanes<R, lanes>(v));
       R::finish(done, rest, to, wide);
     }
@@ -298,12 +320,12 @@ void fold16(const void* partial, int64_t block, int64_t count, void* out, bool w
     for (int half = SB_LANES / 2; half; half /= 2) {
       for (int l = 0; l < half; ++l) v[l] = R::join(v[l], v[l + half]);
     }
-    typename R::A done[R::kWidth];
-    store(done, v[0]);
     void* to = static_cast<char*>(out) + j * out_size;
     if (count - j >= R::kWidth) {
-      R::finish(done, R::kWidth, to, wide);
+      R::finish(v[0], to, wide);
     } else {
+      typename R::A done[R::kWidth];
+      store(done, v[0]);
       R::finish(done, count - j, to, wide);
     }
   }

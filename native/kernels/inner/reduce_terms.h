@@ -7,6 +7,8 @@
 #ifndef SB_KERNELS_INNER_REDUCE_TERMS_H_
 #define SB_KERNELS_INNER_REDUCE_TERMS_H_
 
+#include <math.h>
+
 #include "frame/reduce_kernels.h"
 #include "frame/scalar.h"
 #include "kernels/inner/half.h"
@@ -149,6 +151,11 @@ struct Sum {
   static SB_INLINE T leave(Acc<T> a) {
     return bit_cast<T>(a + Acc<T>{0});  // SUM-6
   }
+  // The same for a vector, as in the other operations.
+  template <class T>
+  static SB_INLINE vec<T> leave_all(vec<Acc<T>> a) {
+    return bits_as<vec<T>>(a + vec<Acc<T>>{});
+  }
 };
 
 struct Prod : Sum {
@@ -161,6 +168,10 @@ struct Prod : Sum {
   template <class T>
   static SB_INLINE T leave(Acc<T> a) {
     return bit_cast<T>(a);
+  }
+  template <class T>
+  static SB_INLINE vec<T> leave_all(vec<Acc<T>> a) {
+    return bits_as<vec<T>>(a);
   }
 };
 
@@ -202,6 +213,14 @@ struct Extreme {
   static SB_INLINE T leave(Acc<T> key) {
     return bit_cast<T>(sort_key(bit_cast<T>(key)));
   }
+  template <class T>
+  static SB_INLINE vec<T> leave_all(vec<Acc<T>> key) {
+    if constexpr (T(1) / T(2) == T(0)) {
+      return bits_as<vec<T>>(key);
+    } else {
+      return bits_as<vec<T>>(key ^ ((key >> (8 * sizeof(T) - 1)) & top<T>));
+    }
+  }
 };
 using Max = Extreme<true>;
 using Min = Extreme<false>;
@@ -242,6 +261,27 @@ struct Reduce {
   template <class X>
   static SB_INLINE X join(X a, X b) {
     return Op::template join<X>(a, b);
+  }
+  // A whole vector of finished accumulators. Lane by lane, as below, this was most of the time of short rows.
+  static SB_INLINE void finish(V a, void* out, bool wide) {
+    if constexpr (dtype == SB_BOOL) {
+      A done[kWidth];
+      store(done, a);
+      finish(done, kWidth, out, wide);
+    } else {
+      vec<Value> x = Op::template leave_all<Value>(a);
+      if constexpr (kNarrow) {
+        if (!wide) {
+          u32v words;
+          if constexpr (dtype == SB_BF16) words = narrow_bf16<u32v>(x);
+          if constexpr (dtype == SB_F16) words = narrow_f16<u32v>(x);
+          return store(out, __builtin_convertvector(words, Stored));
+        }
+      }
+      if constexpr (Value(1) / Value(2) != Value(0))
+        x = x != x ? splat<vec<Value>>(canonical(Value(NAN))) : x;
+      store(out, x);
+    }
   }
   // out[i] = the finished a[i].
   static SB_INLINE void finish(const A* a, int64_t n, void* out, bool wide) {

@@ -66,15 +66,16 @@ void window_line(const void* const* rows, int64_t positions, int64_t count, void
       r = many<R, staged>(rows, positions, j, rest);
     } else {
       typename R::V v[lanes];
+#pragma GCC unroll 16
       for (int i = 0; i < lanes; ++i) v[i] = Row<R, staged>::load(i < n ? rows[i] : nullptr, j, rest);
       r = fold_lanes<R, lanes>(v);
     }
-    typename R::A done[R::kWidth];
-    store(done, r);
     void* to = static_cast<char*>(out) + j * out_size;
     if (rest >= R::kWidth) {
-      R::finish(done, R::kWidth, to, wide);
+      R::finish(r, to, wide);
     } else {
+      typename R::A done[R::kWidth];
+      store(done, r);
       R::finish(done, rest, to, wide);
     }
   }

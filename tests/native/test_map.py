@@ -13,8 +13,8 @@ from samebits import order
 from samebits._errors import NativeError
 from samebits.native._library import DTYPES, check, library
 from tests.native.maps import (
-    FLOATS,
     BINARY_FUNCTIONS,
+    FLOATS,
     FUNCTIONS,
     INTS,
     NAN,
@@ -305,7 +305,8 @@ def digest():
         ops += [
             convert(a.dtype.name, k, b) for k, a in enumerate(inputs) for b in DTYPES if size <= 1000 or b in FLOATS
         ]
-        ops += [Op(f, t, (a, a + 1)[: 1 + (f in BINARY_FUNCTIONS)]) for f in FUNCTIONS for t, a in (("float32", 0), ("float64", 2))
+        ops += [Op(f, t, (a, a + 1)[: 1 + (f in BINARY_FUNCTIONS)])
+                for f in FUNCTIONS for t, a in (("float32", 0), ("float64", 2))
                 if size <= 1000 and available(f, t)]  # fmt: skip
         ops += [Op("integer_pow", "float32", (0,), 5), Op("integer_pow", "float64", (2,), -3)]
         for out in run(Map(inputs, ops, list(range(6, 6 + len(ops))), (size,))):

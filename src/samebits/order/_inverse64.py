@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samebits.order import _coefficients as C
-from samebits.order._functions64 import Array, Pair, fast_two_sum, fma, horner, log_split_any, nearest, pow2, product
+from samebits.order._functions64 import Array, fast_two_sum, fma, horner, log_split_any, nearest, pow2, product
 
 
 def asin(x: Array) -> Array:
@@ -34,7 +34,9 @@ def _arc(x: Array) -> tuple[NDArray[np.bool_], Array, Array]:
 def atan(x: Array) -> Array:
     a = np.where(np.abs(x) > 2.0**64, 2.0**64, np.abs(x))
     steep = a > 1.0
-    y, _ = _angle(np.where(steep, 1.0, a), np.where(steep, a, 1.0), np.where(steep, 1.0, 0.0), np.where(steep, -1.0, 1.0))
+    y, _ = _angle(
+        np.where(steep, 1.0, a), np.where(steep, a, 1.0), np.where(steep, 1.0, 0.0), np.where(steep, -1.0, 1.0)
+    )
     return np.copysign(y, x)
 
 

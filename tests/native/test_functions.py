@@ -36,7 +36,9 @@ def angles(x, dtype):
     kind = DTYPES[dtype][0]
     rng = np.random.default_rng(7)
     grid = np.concatenate([x[:45:3], -x[:45:3], np.array([1e30, 1e-30, np.nan], kind)])
-    y, x = (np.concatenate([g.ravel(), v]) for g, v in zip(np.meshgrid(grid, grid), (x[-600:], x[-600:][::-1]), strict=True))
+    y, x = (
+        np.concatenate([g.ravel(), v]) for g, v in zip(np.meshgrid(grid, grid), (x[-600:], x[:-601:-1]), strict=True)
+    )
     with np.errstate(all="ignore"):
         ratios = np.array([0.25, 0.75, 1, 4, 2.0**-24, 2.0**-23, 2.0**-27, 1e-3]).astype(kind)
         d = rng.normal(size=200).astype(kind)

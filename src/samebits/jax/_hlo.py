@@ -9,7 +9,8 @@ import re
 _FLOAT = r"(?:f8\w*|f16|bf16|f32|f64|c64|c128)"
 _ARITHMETIC = frozenset(
     "add subtract multiply divide remainder power exponential exponential-minus-one log log-plus-one "
-    "logistic tanh tan sine cosine sqrt rsqrt cbrt erf atan maximum minimum clamp sign floor ceil "
+    "logistic tanh tan sine cosine sqrt rsqrt cbrt erf atan atan2 asin acos "
+    "asinh acosh atanh sinh cosh maximum minimum clamp sign floor ceil "
     "round-nearest-afz round-nearest-even dot convolution fft cholesky triangular-solve reduce-precision "
     "compare convert is-finite stochastic-convert".split()
 )

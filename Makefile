@@ -10,7 +10,7 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test sanitize lint bench bench-matmul bench-conv wheel format clean
+.PHONY: help build demo test sanitize lint bench bench-matmul bench-conv bench-elementwise wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench    stock against invariant; rewrites bench/results and the table in bench/README.md"
 	@echo "make bench-matmul  matrix products against MKL, OpenBLAS, torch, XLA; rewrites bench/matmul.md and its results"
 	@echo "make bench-conv    convolutions against torch (oneDNN); rewrites bench/conv.md and its results"
+	@echo "make bench-elementwise  functions and activations against XLA, torch, NumPy; rewrites bench/elementwise.md"
 	@echo "make wheel    dist/samebits-*.whl"
 	@echo "make format   rewrite Python and C++ in the project's style"
 
@@ -49,6 +50,9 @@ bench-matmul: .venv/peers
 
 bench-conv: .venv/peers
 	$(BIN)/python -m bench.conv
+
+bench-elementwise: .venv/peers
+	$(BIN)/python -m bench.elementwise
 
 wheel: $(INSTALLED)
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

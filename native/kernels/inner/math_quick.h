@@ -119,11 +119,11 @@ struct Quick<Log1p> {
     const i64g word = words(u) + (kOneBits - kSqrtHalfBits);
     const f64g k = floats((word >> 52) | 0x4330000000000000) - (0x1p52 + 1023.0);
     const f64g m = floats((word & kFraction) + kSqrtHalfBits);
-    // What the sum lost: nothing but for |x| < 2^-29, where k = 0.
+    // What the sum lost: nothing but for |x| < 2^-29, where k = 0. (From 2^53 on u - 1 loses too.)
     return quick_log_sum(k, (m - 1.0) + (a - (u - 1.0)));
   }
   static SB_INLINE f32g finish(f32g x, f32g y) { return copysign(y, x); }
-  static SB_INLINE Lanes beside(f32h x) { return not_above(x, -1.0f) | not_below(x, __builtin_inff()); }
+  static SB_INLINE Lanes beside(f32h x) { return not_above(x, -1.0f) | not_below(x, 0x1p52f); }
 };
 
 // (-1)^n sin(r) where n is the word's lowest bit.
@@ -170,7 +170,10 @@ struct Quick<Erf> {  // from 3.92 on it is 1
     return a * horner(z, kErfAbove) / horner(z, kErfBelow);
   }
   static SB_INLINE f32g finish(f32g x, f32g y) { return copysign(y, x); }
-  static SB_INLINE Lanes beside(f32h x) { return unordered(x); }
+  static SB_INLINE Lanes beside(f32h x) {  // NaN, and subnormal results: not 0
+    const f32h a = bits_as<f32h>(bits_as<i32h>(x) & ~kSign32);
+    return not_above(a, 0x1p-125f) & not_below(a, 0x1p-149f);
+  }
 };
 
 template <class F>

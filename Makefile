@@ -10,7 +10,7 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test sanitize lint bench bench-matmul bench-conv bench-attention bench-reductions bench-rows wheel format clean
+.PHONY: help build demo test sanitize lint bench bench-matmul bench-conv bench-elementwise bench-attention bench-reductions bench-rows wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
@@ -23,6 +23,7 @@ help:
 	@echo "make bench-conv    convolutions against torch (oneDNN); rewrites bench/conv.md and its results"
 	@echo "make bench-reductions  sums and their kin against XLA, torch, NumPy; rewrites bench/reductions.md and its results"
 	@echo "make bench-rows    softmax, norms, activations against torch and XLA; rewrites bench/rows.md and its results"
+	@echo "make bench-elementwise  functions and activations against XLA, torch, NumPy; rewrites bench/elementwise.md"
 	@echo "make wheel    dist/samebits-*.whl"
 	@echo "make format   rewrite Python and C++ in the project's style"
 
@@ -67,6 +68,9 @@ bench-rows: .venv/peers
 
 bench-attention: .venv/peers
 	$(BIN)/python -m bench.attention
+
+bench-elementwise: .venv/peers
+	$(BIN)/python -m bench.elementwise
 
 wheel: $(INSTALLED)
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

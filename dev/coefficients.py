@@ -7,6 +7,7 @@ The lowest coefficients of a polynomial are rounded to float64 one after the oth
 what rounding them costs is put right by the next ones. The largest error of each fit is printed.
 """
 
+import struct
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ THIRD = mpf(1) / 3
 KERNELS_ONLY = {
     *("exp_short", "sin_half", "inv_pi", "pi"),
     *("exp_quick", "exp2_quick", "expm1_quick", "log_quick", "sin_quick", "erf_above", "erf_below"),
+    *("exp_sixteenth", "expm1_sixteenth", "ln2_sixteenth", "inv_ln2_sixteenth"),
 }
 """Constants of the f32 kernels, whose results are defined without a sequence: no contract."""
 
@@ -100,6 +102,7 @@ def polynomials() -> dict[str, list[float]]:
     factorial = mp.factorial
     half_ln2 = LN2 / 2 * mpf("1.0001")
     exp_tail = taylor(lambda j: 1 / factorial(j + 2))
+    expm1_over = taylor(lambda j: 1 / factorial(j + 1))
     z_log = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mpf("1.001")
     z_quarter, z_half = (mp.pi / 4 * mpf("1.0001")) ** 2, (mp.pi / 2 * mpf("1.0001")) ** 2
     sin_tail = taylor(lambda j: (-1) ** (j + 1) / factorial(2 * j + 3))
@@ -135,6 +138,9 @@ def polynomials() -> dict[str, list[float]]:
         ),
         "log_quick": rounded("log_quick", taylor(lambda j: mpf(2) / (2 * j + 3)), lambda z: z / 2, 3, 0, z_log, 2),
         "sin_quick": rounded("sin_quick", sin_tail, lambda z: z, 5, 0, z_half, 2),
+        # exp(r) and (exp(r) - 1) / r again, for |r| <= ln(2)/32
+        "exp_sixteenth": rounded("exp_sixteenth", mp.exp, lambda r: mp.exp(-r), 4, -half_ln2 / 16, half_ln2 / 16),
+        "expm1_sixteenth": rounded("expm1_sixteenth", expm1_over, lambda r: mpf(1), 4, -half_ln2 / 16, half_ln2 / 16),
         # erf(x) / x for |x| < 3.93, in x^2
         "erf_above": erf_above,
         "erf_below": erf_below,
@@ -150,6 +156,8 @@ def constants() -> dict[str, list[float]]:
     return {
         "inv_ln2": parts(1 / LN2, 53),
         "ln2": parts(LN2, 42, 53),  # k times the head is exact for |k| < 2^11
+        "ln2_sixteenth": parts(LN2 / 16, 53),
+        "inv_ln2_sixteenth": parts(16 / LN2, 53),
         "exp2_c1": parts(LN2, 53, 53),
         "third": parts(mpf(2) / 3, 53, 53),
         "fifth": parts(mpf(2) / 5, 53, 53),
@@ -174,6 +182,12 @@ def two_over_pi_words(count: int = 21) -> list[int]:
     return [(bits >> (64 * (count - 1 - i))) & (2**64 - 1) for i in range(count)]
 
 
+def sixteenths() -> list[int]:
+    """The words of 2^(i/16) less i 2^48, for i < 16: with k 2^48 added, those of 2^(k/16) where i is k mod 16."""
+    words = [int.from_bytes(struct.pack(">d", float(mpf(2) ** (mpf(i) / 16))), "big") for i in range(16)]
+    return [w - (i << 48) for i, w in enumerate(words)]
+
+
 def files() -> dict[Path, str]:
     """The generated files, by path."""
     tables = polynomials() | constants()
@@ -190,6 +204,8 @@ def files() -> dict[Path, str]:
         if name in KERNELS_ONLY:
             continue
         python += [f"{name.upper()} = ["] + [f'    _h("{v.hex()}"),  # {v!r}' for v in values] + ["]"]
+    header += ["[[maybe_unused]] alignas(64) constexpr int64_t kSixteenths[] = {"]
+    header += [f"    {w:#018x}," for w in sixteenths()] + ["};"]
     header += ["[[maybe_unused]] constexpr uint64_t kTwoOverPiWords[] = {"]
     header += [f"    {w:#018x}u," for w in words] + ["};", "", "}  // namespace", "}  // namespace sb",
                "// clang-format on", "#endif  // SB_KERNELS_INNER_MATH_COEFFICIENTS_H_", ""]  # fmt: skip

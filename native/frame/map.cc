@@ -181,9 +181,10 @@ class Runner {
 
 int run_map(const MapPlan& plan, const void* const* in, void* const* out, const sb_executor* executor) {
   if (plan.blocks == 0) return 0;
-  // Tuning: waking a thread costs 5 to 10 us, so a share is at least 30 us of work: the instructions' cost,
-  // and 0.1 ns for each operand of an element that comes from memory.
-  constexpr int64_t kShare = 300000;
+  // Tuning: waking a thread costs 5 to 10 us, and below 1 where it still looks for work (parallel.cc), so a
+  // share is at least 15 us of work: the instructions' cost, and 0.1 ns for each operand of an element that
+  // comes from memory.
+  constexpr int64_t kShare = 150000;
   const int64_t block_cost =
       (plan.cost +
        static_cast<int64_t>(plan.direct_in.size() + plan.direct_out.size() + 4 * plan.gathers.size())) *

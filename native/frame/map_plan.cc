@@ -76,7 +76,7 @@ int64_t cost_of(int op) {         // of an element, in units of 0.1 ns
   if (op == kOp_rem) return 100;  // so is a division of integers, within a factor of two; few do many
   if (op == kOp_pow) return 30;
   if (op == kOp_zeta || op == kOp_polygamma) return 500;
-  if (is_function(op)) return 10;
+  if (is_function(op)) return 6;
   return op == kOp_div || op == kOp_sqrt || op == kOp_convert || op == kOp_integer_pow || op == kOp_nextafter
              ? 3
              : 1;

@@ -288,6 +288,21 @@ def test_in_place(m, data):
         assert same(got, want), (m.ops, m.outputs)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("size", [2, 33, 1000])
+def test_two_instructions_in_one_pass(dtype, size):
+    """Every pair of sums, differences and products, the first on either side, of arrays and of constants."""
+    rng = np.random.default_rng(size)
+    inputs = [anything(rng, dtype, size) for _ in range(3)]
+    number = constant(np.dtype(dtype).type(0.3))  # value 3; the first of two is value 4
+    for first in ("add", "sub", "mul"):
+        for second in ("add", "sub", "mul"):
+            for a, b, c in [(0, 1, 2), (0, 3, 1), (3, 0, 3), (0, 0, 0)]:
+                for last in ((4, c), (c, 4)):
+                    m = Map(inputs, [number, Op(first, dtype, (a, b)), Op(second, dtype, last)], [5], (size,))
+                    assert same(run(m)[0], run_split(m)[0]), (first, second, last)
+
+
 def test_a_wrong_split_is_noticed():
     """Negative control: without its own rounding of the product, a fused program does differ."""
     rng = np.random.default_rng(6)

@@ -170,6 +170,20 @@ namespace {
     -0x1.ae06c117fd212p-26,  // -2.503082993650647e-08
     0x1.530cd11ca32b1p-33,  // 1.5418211923762768e-10
 };
+[[maybe_unused]] constexpr double kExpSixteenth[] = {
+    0x1.ffffffffffe44p-1,  // 0.9999999999999507
+    0x1.fffffffb12fc7p-1,  // 0.9999999994265573
+    0x1.0000000666a49p-1,  // 0.5000000007451685
+    0x1.5557e56b8226cp-3,  // 0.16667155489291774
+    0x1.555348cc743d0p-5,  // 0.04166568964468065
+};
+[[maybe_unused]] constexpr double kExpm1Sixteenth[] = {
+    0x1.0000000000003p+0,  // 1.0000000000000007
+    0x1.fffffffe5b9acp-2,  // 0.49999999990441313
+    0x1.555555547b3b9p-3,  // 0.1666666666418715
+    0x1.55570abe604aap-5,  // 0.04166748140688388
+    0x1.11123dcb68d3dp-7,  // 0.008333473370675132
+};
 [[maybe_unused]] constexpr double kErfAbove[] = {
     0x1.20dd7504230dbp+0,  // 1.1283791670894547
     0x1.94a4560f73bd8p-3,  // 0.19757907137542818
@@ -527,6 +541,12 @@ namespace {
     0x1.62e42fefa3800p-1,  // 0.6931471805598903
     0x1.ef35793c76730p-45,  // 5.497923018708371e-14
 };
+[[maybe_unused]] constexpr double kLn2Sixteenth[] = {
+    0x1.62e42fefa39efp-5,  // 0.04332169878499658
+};
+[[maybe_unused]] constexpr double kInvLn2Sixteenth[] = {
+    0x1.71547652b82fep+4,  // 23.083120654223414
+};
 [[maybe_unused]] constexpr double kExp2C1[] = {
     0x1.62e42fefa39efp-1,  // 0.6931471805599453
     0x1.abc9e3b39803fp-56,  // 2.3190468138462996e-17
@@ -627,6 +647,24 @@ namespace {
     -0x1.f57d968caacf1p-53,  // -2.174868698558062e-16
     0x1.967e1f09c376fp-58,  // 5.5090028283602295e-18
     -0x1.497d9033a2b5cp-63,  // -1.3954464685812522e-19
+};
+[[maybe_unused]] alignas(64) constexpr int64_t kSixteenths[] = {
+    0x3ff0000000000000,
+    0x3fefb5586cf9890f,
+    0x3fef72b83c7d517b,
+    0x3fef387a6e756238,
+    0x3fef06fe0a31b715,
+    0x3feedea64c123422,
+    0x3feebfdad5362a27,
+    0x3feeab07dd485429,
+    0x3feea09e667f3bcd,
+    0x3feea11473eb0187,
+    0x3feeace5422aa0db,
+    0x3feec49182a3f090,
+    0x3feee89f995ad3ad,
+    0x3fef199bdd85529c,
+    0x3fef5818dcfba487,
+    0x3fefa4afa2a490da,
 };
 [[maybe_unused]] constexpr uint64_t kTwoOverPiWords[] = {
     0x0000000000000000u,

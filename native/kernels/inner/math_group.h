@@ -79,6 +79,15 @@ SB_INLINE f64g horner(f64g x, const double (&c)[N]) {
   return y;
 }
 
+#if SB_VBYTES == 64
+// 2^(k/16), from a table of two registers.
+SB_INLINE i64v sixteenth(i64v k) {
+  const __m512i low = _mm512_load_si512(kSixteenths), high = _mm512_load_si512(kSixteenths + 8);
+  return (i64v)_mm512_permutex2var_epi64(low, (__m512i)k, high) + (k << 48);
+}
+SB_INLINE f64g pow2_sixteenth(i64g k) { SB_GROUP(f64v, bits_as<f64v>(sixteenth(k.v[i]))); }
+#endif
+
 struct WholeGroup {
   f64g value;
   i64g word;

@@ -5,7 +5,7 @@ threads (the library's and a host's) and a host that flushes subnormals. Each in
 of the time in a process of its own. Every case is drawn from a seed of its own, so a failure prints the command that
 repeats it, and ``--seed`` with the number printed last goes on from there.
 
-A new kind is one function that draws a `Trial`, and a line in KINDS of products.py or calls.py.
+A new kind is one function that draws a `Trial`, and a line in the KINDS of its file.
 """
 
 import argparse
@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dev.fuzz import calls, products
+from dev.fuzz import attention, calls, products, rows
 from dev.fuzz.draw import aligned
 from dev.fuzz.host import Executor, Mode, submit
 from samebits.native._library import library
 
-KINDS = products.KINDS | calls.KINDS
+KINDS = products.KINDS | calls.KINDS | rows.KINDS | attention.KINDS
 
 
 def run(kind: str, seed: int, mode: Mode | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Attention and its derivative, with any masks and strides: a kind of dev/fuzz/calls.py."""
+"""Attention and its derivative, with any masks and strides: a kind of samebits.native against samebits.order."""
 
 from typing import Any
 
@@ -46,3 +46,6 @@ def draw_attention(rng: Generator) -> Trial:
     if dtype in ("float16", "bfloat16") and rng.random() < 0.2:
         options["out_dtype"] = "float32"
     return Call("attention", [q, k, v], options).trial()
+
+
+KINDS = {"attention": (draw_attention, 2)}

@@ -21,7 +21,7 @@ from samebits import native, order
 from samebits.native._library import library, opcode
 
 FLOATS = ("float32", "float32", "float64", "bfloat16", "float16")
-INTEGERS = ("int32", "int64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 ELEMENTS = 3000
 """Of a usual operand: the reference decides some float32 values in multiple precision, and walks rows in Python."""
 
@@ -132,11 +132,13 @@ def draw_elementwise(rng: Generator) -> Trial:
         if name == "select":
             parts[0] = array(rng, "bool", shape)
         options: dict[str, Any] = {"exponent": int(rng.integers(-9, 10))} if name == "integer_pow" else {}
+        if name == "reduce_precision":
+            options = {"exponent_bits": int(rng.integers(1, 12)), "mantissa_bits": int(rng.integers(0, 60))}
         reference = getattr(order, ORDER_NAMES.get(name, name))
         try:
             native.apply(name, *(np.zeros((), x.dtype) for x in parts), **options)
             return Call(name, parts, options, partial(native.apply, name), reference).trial()
-        except TypeError:  # one of the two has no such dtype
+        except (TypeError, ValueError):  # one of the two has no such dtype
             continue
 
 
@@ -166,13 +168,16 @@ def draw_reduction(rng: Generator) -> Trial:
 
 
 def draw_cumulative(rng: Generator) -> Trial:
-    name = str(rng.choice(["cumsum", "cumprod", "cummax", "cummin"]))
+    name = str(rng.choice(["cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"]))
     x = array(rng, str(rng.choice(FLOATS)), shape_of(rng, int(rng.integers(1, 4))))
     return Call(name, [x], {"axis": axis_of(rng, x.shape), "reverse": bool(rng.random() < 0.5)}).trial()
 
 
 def draw_scatter(rng: Generator) -> Trial:
-    name, dtype = str(rng.choice(["scatter_add", "scatter_mul", "scatter_max", "scatter_min"])), str(rng.choice(FLOATS))
+    name, dtype = (
+        str(rng.choice(["scatter_add", "scatter_sub", "scatter_mul", "scatter_max", "scatter_min"])),
+        str(rng.choice(FLOATS)),
+    )
     rows, count, rest = size(rng, 30), size(rng, 60), shape_of(rng, int(rng.integers(0, 3)), 30)
     index = rng.integers(-2, rows + 2, count).astype(str(rng.choice(INTEGERS)))
     return Call(name, [array(rng, dtype, [rows, *rest]), index, array(rng, dtype, [count, *rest])]).trial()

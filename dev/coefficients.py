@@ -61,6 +61,7 @@ def quotient(name: str, f: Callable, degree: int, high) -> tuple[list[float], li
     count, high = 8 * degree, mpf(high)
     nodes = [high / 2 * (1 - mp.cos(mp.pi * (i + mpf("0.5")) / count)) for i in range(count)]
     values, below = [f(x) for x in nodes], [mpf(1)] * count
+    above, under = [], []
     for _ in range(4):
         weights = [1 / (v * d) for v, d in zip(values, below, strict=True)]
         rows = mp.matrix([

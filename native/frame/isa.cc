@@ -18,19 +18,19 @@ struct Choice {
   Kernels (*table)();  // called only where `here`: what fills a table is compiled for its instruction set too
 };
 
-#define SB_TABLE(isa)                         \
-  [] {                                        \
-    return Kernels{#isa,                      \
-                   isa::dot_kernels(),        \
-                   isa::map_kernels(),        \
-                   isa::math_kernels(),       \
-                   isa::reduce_kernels(),     \
-                   isa::conv_kernels(),       \
-                   isa::attention_kernels(),  \
-                   isa::window_kernels(),     \
-                   isa::scatter_kernels(),    \
-                   isa::top_k_kernels(),      \
-                   isa::norm_kernels()};      \
+#define SB_TABLE(isa)                        \
+  [] {                                       \
+    return Kernels{#isa,                     \
+                   isa::dot_kernels(),       \
+                   isa::map_kernels(),       \
+                   isa::math_kernels(),      \
+                   isa::reduce_kernels(),    \
+                   isa::conv_kernels(),      \
+                   isa::attention_kernels(), \
+                   isa::window_kernels(),    \
+                   isa::scatter_kernels(),   \
+                   isa::top_k_kernels(),     \
+                   isa::norm_kernels()};     \
   }
 
 const Choice* choices(int* count) {

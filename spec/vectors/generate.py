@@ -45,16 +45,14 @@ class Case:
         keywords = dict(self.keywords)
         wrt = keywords.pop("wrt", None)
         result = function(*self.inputs, **keywords)
+        if self.operation == "top_k":
+            return result[1]  # the indices tell the elements as well
         return result["qkv".index(wrt)] if wrt else joined(result)
 
 
 def joined(result: NDArray | tuple[NDArray, ...]) -> NDArray:
-    """A result; several of one dtype one after the other, of top_k the indices, which tell the elements as well."""
-    if not isinstance(result, tuple):
-        return result
-    if len({part.dtype for part in result}) > 1:
-        return result[-1]
-    return np.concatenate([part.ravel() for part in result])
+    """A result; several of one dtype one after the other."""
+    return np.concatenate([part.ravel() for part in result]) if isinstance(result, tuple) else result
 
 
 # ---- the format ----

@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+// Tuning: registers of a function's operands side by side: the generic code has no FMA to wait for.
+#define SB_MATH_GROUP 1
+
 namespace sb {
 namespace generic {
 namespace {

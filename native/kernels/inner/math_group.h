@@ -12,8 +12,7 @@ namespace sb {
 namespace SB_ISA {
 namespace {
 
-// Tuning: four chains of FMAs cover a latency of four cycles. The generic code has no FMA to wait for.
-constexpr int kGroup = SB_VBYTES == 16 ? 1 : 4;
+constexpr int kGroup = SB_MATH_GROUP;  // of kernels/<isa>/isa.h
 
 template <class V>
 struct Group {

@@ -54,6 +54,7 @@ def everything():
     return b"".join(a.tobytes() for a in made)
 
 
+@pytest.mark.filterwarnings("ignore")  # other tests of this process may have started JAX, which minds the fork
 def test_after_a_fork_and_with_a_flushing_host():
     wanted = everything()
     with flushing():

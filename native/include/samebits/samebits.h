@@ -311,10 +311,10 @@ typedef enum {
   SB_STEP_SCATTER,
   SB_STEP_COPY,
   SB_STEP_CONV,
-  SB_STEP_ATTENTION,  // operands: the inputs that there are, then out
-  SB_STEP_ATTENTION_BACKWARD,
   SB_STEP_WINDOW,
   SB_STEP_TOP_K,
+  SB_STEP_ATTENTION,  // operands: the inputs that there are, then out
+  SB_STEP_ATTENTION_BACKWARD,
   SB_STEP_COUNT
 } sb_step_kind;
 typedef struct sb_program sb_program;

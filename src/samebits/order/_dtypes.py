@@ -38,7 +38,7 @@ def as_array(x: ArrayLike) -> NDArray:
 
 
 def floats(x: ArrayLike, operation: str) -> NDArray:
-    """x as an array of one of the four float formats; TypeError names the operation."""
+    """x as an array of one of the four float formats; TypeError names the operation (float8 and the like: CVT-9)."""
     x = as_array(x)
     if not is_float(x.dtype):
         raise TypeError(

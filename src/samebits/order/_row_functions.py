@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from samebits.order import _elementwise, _extrema, _functions, _row_calls as calls, _sum
+from samebits.order import _elementwise, _extrema, _functions, _row_calls as calls, _special, _sum
 from samebits.order._dtypes import narrow, widen
 from samebits.order._ieee import reference
 from samebits.order._row_calls import RowCall
@@ -32,7 +32,7 @@ class _Arrays:
         return np.array(value, self.dtype)
 
     def map(self, name: str, *operands: NDArray, exponent: int = 0) -> NDArray:
-        function = getattr(_elementwise, name, None) or getattr(_functions, name)
+        function = next(getattr(m, name) for m in (_elementwise, _functions, _special) if hasattr(m, name))
         return function(*operands, exponent) if name == "integer_pow" else function(*operands)
 
     def reduce(self, name: str, x: NDArray) -> NDArray:

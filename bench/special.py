@@ -135,7 +135,8 @@ def operands(kind: str, low: float, high: float, n: int) -> np.ndarray:
 def rounded(value: Any, digits: int, least: int) -> float:
     """A real number to so many bits, subnormals from 2^least on."""
     exponent = max(mpmath.mag(value) - digits, least)
-    return math.ldexp(int(mpmath.nint(mpmath.ldexp(value, -exponent))), exponent)
+    units: Any = mpmath.nint(mpmath.ldexp(value, -exponent))
+    return math.ldexp(int(units), exponent)
 
 
 def float32(name: str, step: int) -> str:

@@ -17,13 +17,10 @@ from samebits import bits, native
 from samebits._errors import NativeError
 from samebits.native._attention import _call
 from samebits.native._library import check, library
+from samebits.native._program import MAGIC, STEPS
 from samebits.native._run import CompiledProgram
 from samebits.order._attention_arguments import attention_arguments
 
-MAGIC = 0x53414D4542495431
-HEADER = Path(__file__).parents[2] / "native" / "include" / "samebits" / "samebits.h"
-KINDS = re.findall(r"SB_STEP_(\w+)", HEADER.read_text().partition("SB_STEP_MAP = 0")[2].partition("}")[0])
-STEPS = {name.lower(): number for number, name in enumerate(KINDS, 1)}
 FIELDS = ("dtype", "out_dtype", "bias_dtype", "batch", "heads", "kv_heads", "queries", "keys", "dim", "v_dim", "inputs",
           "causal", "offset", "window", "page_size", "pages", "scale")  # fmt: skip
 
@@ -58,7 +55,7 @@ def prepared(paged=False, **keywords):
 def program(kind, inputs, results, words):
     sizes = [x.nbytes for x in [*inputs, *results]]
     operands = [w for i in range(len(sizes)) for w in (i, 0)]
-    step = [STEPS[kind], len(sizes), *operands, len(words), *words]
+    step = [STEPS.index(kind), len(sizes), *operands, len(words), *words]
     return np.array([MAGIC, len(inputs), len(results), 0, 1, *sizes, *step], np.int64)
 
 
@@ -205,7 +202,7 @@ def beside_walls() -> int:
 def test_nothing_beside_the_operands_is_read():
     command = [sys.executable, "-c", "from tests.native import test_attention as t; print(t.beside_walls())"]
     for isa in native.isas():
-        environment, root = os.environ | {"SAMEBITS_ISA": isa}, HEADER.parents[3]
+        environment, root = os.environ | {"SAMEBITS_ISA": isa}, Path(__file__).parents[2]
         done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-2000:]
         assert int(done.stdout) == 120

@@ -11,10 +11,10 @@ from hypothesis import given, settings, strategies as st
 
 from samebits._errors import NativeError
 from samebits.native._library import check, library
+from samebits.native._program import MAGIC
 from tests.native.maps import Map, Op, addresses, constant, int64s, map_words, number, same, strides
 
-MAGIC = 0x53414D4542495431
-MAP, DOT, REDUCE, CUMULATIVE, SCATTER, COPY, CONV, WINDOW, TOP_K = range(9)
+MAP, DOT, REDUCE, CUMULATIVE, SCATTER, COPY, CONV, WINDOW, TOP_K = range(9)  # tests/contract/test_header.py
 F32 = number("float32")
 
 

@@ -7,7 +7,6 @@ whoever wrote it. It runs in a process of its own, in which nothing has been cac
 
 import ctypes
 import json
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,17 +19,9 @@ from numpy.typing import NDArray
 
 from samebits import bits, native
 from samebits.native._library import _SIGNATURES, library
+from samebits.native._program import MAGIC, STEPS
 from tests.contract.test_vectors import FILES, GENERATOR, run
 from tests.neon.calls import Call, calls, dense
-
-HEADER = Path(__file__).parents[2] / "native" / "include" / "samebits" / "samebits.h"
-MAGIC = 0x53414D4542495431
-
-
-def step_kinds() -> dict[str, int]:
-    """C functions that are steps, with their numbers: ``sb_dot`` is SB_STEP_DOT."""
-    names = re.findall(r"^  SB_STEP_(\w+)", HEADER.read_text(), re.MULTILINE)
-    return {"sb_" + name.lower(): i for i, name in enumerate(names)}
 
 
 def addresses(pointers: Sequence[Any]) -> list[int]:
@@ -55,9 +46,9 @@ class Recorder:
         self.library = library()
         self.originals = {name: getattr(self.library, name) for name in _SIGNATURES}
         self.words: dict[int, list[int]] = {}  # of maps and programs by their handles
-        for name, kind in step_kinds().items():
-            if name in self.originals:
-                setattr(self.library, name, self.step(name, kind))
+        for kind, step in enumerate(STEPS):
+            name = f"sb_{step}"
+            setattr(self.library, name, self.step(name, kind))
         for name, wrapper in (("sb_map", self.map), ("sb_map_run", self.map_run), ("sb_program_run", self.program_run)):
             if name in self.originals:
                 setattr(self.library, name, wrapper)

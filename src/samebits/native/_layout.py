@@ -10,15 +10,8 @@ import numpy as np
 from samebits.native._arrays import MAX_RANK, merge_jointly, padded
 from samebits.native._library import DTYPES
 from samebits.native._program import (
-    _COPY,
-    _CUMULATIVE,
-    _DOT,
-    _MAP,
-    _REDUCE,
-    _SCATTER,
-    _TOP_K,
-    _WINDOW,
     MAGIC,
+    STEPS,
     Node,
     Program,
     _Step,
@@ -157,7 +150,7 @@ class _Layout:
         count = 0
         for step in self.steps:
             for kind, operands, payload in self._encode(step, outside):
-                words += [kind, len(operands) // 2, *operands, len(payload), *payload]
+                words += [STEPS.index(kind), len(operands) // 2, *operands, len(payload), *payload]
                 count += 1
         sizes = [n.size * item_size(n.dtype) for n in [*arguments, *results, *scratch]]
         head = [MAGIC, len(arguments), len(results), len(scratch), count, *sizes]
@@ -166,7 +159,7 @@ class _Layout:
     def _at(self, view: View) -> list[int]:
         return [self.buffer[view.node], view.offset * item_size(view.dtype)]
 
-    def _encode(self, step: _Step, outside: set[Node]) -> list[tuple[int, list[int], list[int]]]:
+    def _encode(self, step: _Step, outside: set[Node]) -> list[tuple[str, list[int], list[int]]]:
         if step.kind == "map":
             return self._encode_map(step, outside)
         node = step.nodes[0]
@@ -178,19 +171,19 @@ class _Layout:
             dense = self.order.get(node, list(contiguous_strides(node.shape)))
             written = [a[1] for a in (one_axis(g, s) for g, s in _grouped(node, dense)) if a is not None]
             payload = [DTYPES.index(views[0].dtype), DTYPES.index(node.dtype), *p["sizes"], *p["a"], *p["b"], *written]
-            return [(_DOT, operands, payload)]
+            return [("dot", operands, payload)]
         if step.kind == "reduce":
             payload = [p["op"], DTYPES.index(views[0].dtype), DTYPES.index(node.dtype)]
             for sizes, strides in p["layout"]:
                 payload += [len(sizes), *padded(sizes), *padded(strides)]
-            return [(_REDUCE, operands, payload)]
+            return [("reduce", operands, payload)]
         if step.kind == "cumulative":
             (view,), axis = views, p["axis"]
             rest = [i for i in range(len(view.shape)) if i != axis]
             sizes, steps = merge_jointly(*([s[i] for i in rest] for s in (view.shape, view.strides, out.strides)))
             payload = [p["op"], DTYPES.index(node.dtype), int(p["reverse"]), len(sizes)]
             payload += [w for row in (sizes, *steps) for w in padded(row)]
-            return [(_CUMULATIVE, operands, [*payload, view.shape[axis], view.strides[axis], out.strides[axis]])]
+            return [("cumulative", operands, [*payload, view.shape[axis], view.strides[axis], out.strides[axis]])]
         if step.kind == "scatter":
             index, updates = views[1].size, views[2].size
             rows, width = node.size, 1
@@ -198,20 +191,20 @@ class _Layout:
                 rows, width = node.shape[0], math.prod(node.shape[1:])
             assert updates == index * width, "a row of updates for each index"
             payload = [p["op"], DTYPES.index(node.dtype), DTYPES.index(views[1].dtype), rows, index, width]
-            return [(_SCATTER, operands, payload)]
+            return [("scatter", operands, payload)]
         if step.kind == "window":
             (view,), w = views, p["windows"]
             rows = (view.shape, view.strides, w.window, w.strides, w.low, w.base_dilation, w.window_dilation, w.out,
                     out.strides)  # fmt: skip
             payload = [p["op"], DTYPES.index(view.dtype), DTYPES.index(node.dtype), len(view.shape)]
-            return [(_WINDOW, operands, payload + [x for row in rows for x in padded(row)])]
+            return [("window", operands, payload + [x for row in rows for x in padded(row)])]
         if step.kind == "top_k":
             (view,), axis, indices = views, p["axis"], p["indices"]
             rest = [i for i in range(len(view.shape)) if i != axis]
             sizes, steps = merge([view.shape[i] for i in rest], [view.strides[i] for i in rest])
             payload = [DTYPES.index(view.dtype), DTYPES.index(indices.dtype), int(p["largest"]), node.shape[-1],
                        len(sizes), *padded(sizes), *padded(steps), view.shape[axis], view.strides[axis]]  # fmt: skip
-            return [(_TOP_K, [*operands, self.buffer[indices], 0], payload)]
+            return [("top_k", [*operands, self.buffer[indices], 0], payload)]
         copies = []
         for view, (offset, strides) in zip(views, p["steps"], strict=True):
             if view.size == 0:
@@ -221,10 +214,10 @@ class _Layout:
             for first, second, rows in _parts(*merge_jointly(view.shape, view.strides, strides)):
                 operands = [source, (view.offset + first) * width, target, (offset + second) * width]
                 payload = [width, len(rows[0]), *(w for row in rows for w in padded(row))]
-                copies.append((_COPY, operands, payload))
+                copies.append(("copy", operands, payload))
         return copies
 
-    def _encode_map(self, step: _Step, outside: set[Node]) -> list[tuple[int, list[int], list[int]]]:
+    def _encode_map(self, step: _Step, outside: set[Node]) -> list[tuple[str, list[int], list[int]]]:
         inside = {n: None for n in step.nodes}
         inputs: dict[View, int] = {}
         consts: dict[Node, None] = {}
@@ -256,7 +249,7 @@ class _Layout:
         for node in written:
             payload += [value[node], *contiguous_strides(step.shape)]
         outputs = [w for n in written for w in (self.buffer[n], 0)]
-        return [(_MAP, [w for v in inputs for w in self._at(v)] + outputs, payload)] if written else []
+        return [("map", [w for v in inputs for w in self._at(v)] + outputs, payload)] if written else []
 
 
 def _grouped(node: Node, strides: list[int]) -> list[tuple[list[int], list[int]]]:

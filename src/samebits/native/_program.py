@@ -20,11 +20,14 @@ from samebits.native._views import Shape, View, contiguous_strides, merge, one_a
 from samebits.order._window_shape import Windows
 
 MAGIC = 0x53414D4542495431
-_MAP, _DOT, _REDUCE, _CUMULATIVE, _SCATTER, _COPY = range(6)
+STEPS = ("map", "dot", "reduce", "cumulative", "scatter", "copy", "conv", "window", "top_k", "attention",
+         "attention_backward")  # fmt: skip
+"""Kinds of steps, by their number in the C ABI (enum sb_step_kind)."""
 REDUCTIONS = {name: i for i, name in enumerate(("sum", "prod", "max", "min", "argmax", "argmin", "any", "all",
                                                 "accumulate"))}  # fmt: skip
+"""Numbers of reductions (enum sb_reduce_op)."""
 CUMULATIVE = {name: REDUCTIONS[name] for name in ("sum", "prod", "max", "min")} | {"logsumexp": 32}
-_WINDOW, _TOP_K = 7, 8
+"""Numbers of cumulative operations; 32 is SB_LOGADDEXP."""
 _NARROW = ("float16", "bfloat16")
 
 

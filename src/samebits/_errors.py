@@ -6,7 +6,7 @@ class SamebitsError(Exception):
 
 
 class UncoveredOperation(NotImplementedError):
-    """An operation without a rule in the order contract; nothing has run.
+    """An operation that has no rule, or none in such a program yet; nothing has run.
 
     Attributes: primitive, dtypes, line (the user's "file:line (function)"), reason, way_out.
     """
@@ -15,7 +15,7 @@ class UncoveredOperation(NotImplementedError):
         self.primitive, self.dtypes, self.line = primitive, dtypes, line
         self.reason, self.way_out = reason, way_out
         where = f"\n  --> {line}" if line else ""
-        super().__init__(f"{primitive} ({dtypes}) has no order contract: {reason}{where}\n  way out: {way_out}")
+        super().__init__(f"{primitive} ({dtypes}) cannot run under the order contract: {reason}{where}\n  way out: {way_out}")
 
 
 class NativeError(SamebitsError, RuntimeError):

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from samebits import NativeError, native
+from samebits import NativeError, native, order
 
 X, W, V = np.ones((1, 3, 4)), np.ones((1, 3, 2)), np.ones((3, 1, 2))
 F32 = np.ones(3, np.float32)
@@ -23,6 +23,17 @@ def test_it_says_what_it_runs_on():
     assert native.isas()[0] == "generic"
     assert native.threads() >= 1
     assert {"add", "exp", "clamp", "convert"} <= set(native.names())
+
+
+def test_names_are_those_of_the_reference():
+    """Elementwise operations of samebits.native go by name (`apply`); and, or, xor, not are bitwise_and, ... there."""
+    ours, theirs = ({name for name in vars(part) if not name.startswith("_")} for part in (native, order))
+    machine = {"contract_version", "isa", "isas", "threads"}
+    assert ours - theirs - machine == {"Packed", "apply", "names", "pack"}
+    elementwise = {f"bitwise_{name}" if name in ("and", "or", "xor", "not") else name for name in native.names()}
+    assert elementwise <= theirs
+    definitions = {"CHUNK", "LANES", "VERSION", "dot_general", "fma32", "fma64", "require_ieee_mode"}
+    assert theirs - ours - elementwise == definitions | {"maximum", "minimum"}
 
 
 def run(code, **environment):

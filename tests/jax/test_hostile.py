@@ -154,7 +154,7 @@ def test_linear_algebra_over_nothing(shape):
 
 
 REFUSED = {
-    "int4": (lambda x: x.astype(jnp.int4), "an integer below 8 bits"),
+    "int4": (lambda x: x.astype(jnp.int4), "integer below 8 bits"),
     "bfloat16 cholesky": (lambda x: lax.linalg.cholesky(jnp.diag(x * x).astype(jnp.bfloat16)), "below 32 bits"),
     "power": (lambda x: lax.integer_pow(x, 2**64), "does not fit 64 bits"),
 }

@@ -25,13 +25,13 @@ def _moved(eqn: Any) -> Rule:
 
 def _integers_only(eqn: Any) -> Rule:
     if kinds(eqn) & {"f", "c", "n"}:
-        raise refuse(eqn, "it has no clause yet for floats", "compute it outside invariant()")
+        raise refuse(eqn, "it has no rule in JAX programs yet for floats", "compute it outside invariant()")
     return Rule("xla", clause("exact"))
 
 
 _WAY_OUT = "compute it outside invariant(), or compose it of covered operations (samebits.jax.coverage lists them)"
 _REFUSED = {
-    "conv_general_dilated": ("convolution has no rule yet", "write it as a matrix product of patches"),
+    "conv_general_dilated": ("convolution has no rule in JAX programs yet", "write it as a matrix product of patches"),
     "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
     "shard_map": ("collectives add in rank order", "apply invariant() inside, to the part without collectives"),
     "rng_bit_generator": (

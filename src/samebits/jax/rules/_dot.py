@@ -15,7 +15,7 @@ def dot_general(eqn: Any) -> Rule:
     inputs = {str(v.aval.dtype) for v in eqn.invars}
     out = str(eqn.outvars[0].aval.dtype)
     if found != {"f"}:
-        raise refuse(eqn, "a product of complex, 8-bit float or mixed integer operands has no clause yet",
+        raise refuse(eqn, "a product of complex, 8-bit float or mixed integer operands has no rule",
                      "convert the operands to float32 (complex: multiply real and imaginary parts)")  # fmt: skip
     if type(eqn.params.get("precision")).__name__ in ("DotAlgorithm", "DotAlgorithmPreset"):
         raise refuse(eqn, f"precision={eqn.params['precision']} asks for another algorithm than the contract's",

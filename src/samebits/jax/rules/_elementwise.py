@@ -45,10 +45,10 @@ def elementwise(eqn: Any) -> Rule:
         raise refuse(eqn, "this function has no clause yet", "compute it outside invariant(), or compose it of "
                      "exp, log, tanh, erf, sin, cos, sqrt, pow")  # fmt: skip
     if "c" in found:
-        raise refuse(eqn, "complex arithmetic has no clause yet", "compute on real and imaginary parts")
+        raise refuse(eqn, "complex arithmetic has no rule in JAX programs yet", "compute on real and imaginary parts")
     if "n" in found:
         raise refuse(
-            eqn, "arithmetic in an 8-bit or smaller float has no clause", "convert to bfloat16 or float32 first"
+            eqn, "a float of 8 bits or less is no dtype of the contract", "convert to bfloat16 or float32 first"
         )
     if "f" not in found:
         return _exact(eqn, name)
@@ -124,9 +124,7 @@ def convert(eqn: Any) -> Rule:
         native = {str(before.dtype), name} <= {"int32", "int64", "bool"}
         return Rule("either" if native else "xla", clause("exact"), build=lambda p, e, v: p.convert(v[0], name))
     if "c" in found or "n" in found:
-        raise refuse(
-            eqn, "a conversion from or to complex or 8-bit floats has no clause yet", "convert outside invariant()"
-        )
+        raise refuse(eqn, "a conversion from or to complex or 8-bit floats has no rule", "convert outside invariant()")
     if str(before.dtype) in DTYPES and name in DTYPES:
         return Rule("native", clause("convert"), build=lambda p, e, v: p.convert(v[0], name))
-    raise refuse(eqn, "a conversion between a float and an integer below 8 bits has no clause", "go through int8")
+    raise refuse(eqn, "an integer below 8 bits is no dtype of the contract", "go through int8")

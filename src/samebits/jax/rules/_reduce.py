@@ -16,7 +16,7 @@ def _check(eqn: Any) -> bool:
     """Whether the equation is in floats; refuses complex and 8-bit floats."""
     found = kinds(eqn)
     if found & {"c", "n"}:
-        raise refuse(eqn, "a reduction in complex or 8-bit floats has no clause yet", "reduce real and imaginary "
+        raise refuse(eqn, "a reduction in complex or 8-bit floats has no rule", "reduce real and imaginary "
                      "parts, or convert to float32 first")  # fmt: skip
     return "f" in found
 
@@ -61,11 +61,11 @@ def arg_reduce(eqn: Any) -> Rule:
 
 
 def cumulative(eqn: Any) -> Rule:
-    op = CUMULATIVE[eqn.primitive.name]
+    name = eqn.primitive.name
     if not _check(eqn):
         return Rule("xla", clause("exact"))
     return Rule(
         "native",
-        clause("cumulative"),
-        build=lambda p, e, v: p.cumulative(op, v[0], e.params["axis"], e.params["reverse"]),
+        clause(name),
+        build=lambda p, e, v: p.cumulative(CUMULATIVE[name], v[0], e.params["axis"], e.params["reverse"]),
     )

@@ -27,10 +27,10 @@ def overwrite(eqn: Any) -> Rule:
 def scatter(eqn: Any) -> Rule:
     found = kinds(eqn)
     if found & {"c", "n"}:
-        raise refuse(eqn, "a scatter in complex or 8-bit floats has no clause yet", "scatter real and imaginary parts")
+        raise refuse(eqn, "a scatter in complex or 8-bit floats has no rule", "scatter real and imaginary parts")
     if "f" not in found:
         return Rule("xla", clause("exact"))
-    return Rule("xla", clause("scatter"), emit=_emit)
+    return Rule("xla", clause(eqn.primitive.name.replace("-", "_")), emit=_emit)
 
 
 def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:

@@ -10,7 +10,10 @@ SOURCES = $(shell find native -name '*.cc' -o -name '*.h')
 # warning of a compiler that nobody here has met.
 INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 
-.PHONY: help build demo test sanitize lint bench bench-matmul bench-conv bench-elementwise bench-attention bench-reductions bench-rows wheel format clean
+# Packages of bench/ that time the kernels against peers; each has a page.
+BENCHES := matmul conv elementwise reductions rows attention
+
+.PHONY: help build demo test neon sanitize lint bench $(BENCHES:%=bench-%) wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
@@ -18,12 +21,8 @@ help:
 	@echo "make sanitize the native code under address, undefined and thread sanitizers"
 	@echo "make build    set up .venv with the package (editable) and its native libraries"
 	@echo "make bench    stock against invariant; rewrites bench/results and the table in bench/README.md"
-	@echo "make bench-matmul  matrix products against MKL, OpenBLAS, torch, XLA; rewrites bench/matmul.md and its results"
-	@echo "make bench-attention  attention against torch and XLA; rewrites bench/attention.md and its results"
-	@echo "make bench-conv    convolutions against torch (oneDNN); rewrites bench/conv.md and its results"
-	@echo "make bench-reductions  sums and their kin against XLA, torch, NumPy; rewrites bench/reductions.md and its results"
-	@echo "make bench-rows    softmax, norms, activations against torch and XLA; rewrites bench/rows.md and its results"
-	@echo "make bench-elementwise  functions and activations against XLA, torch, NumPy; rewrites bench/elementwise.md"
+	@echo "make bench-X  the kernels against torch, XLA and others; rewrites bench/X.md and its results; X one of"
+	@echo "              $(BENCHES)"
 	@echo "make wheel    dist/samebits-*.whl"
 	@echo "make format   rewrite Python and C++ in the project's style"
 
@@ -36,7 +35,6 @@ test: lint
 	$(BIN)/python -m pytest -q -n 2
 
 # What `make test` skips where the tools are missing; the cross build is in build/neon.
-.PHONY: neon
 neon: .venv/installed-strictly
 	SAMEBITS_REQUIRE_NEON=1 $(BIN)/python -m pytest -q tests/neon
 
@@ -54,23 +52,8 @@ lint: .venv/installed-strictly
 bench: $(INSTALLED)
 	$(BIN)/python bench/programs.py
 
-bench-matmul: .venv/peers
-	$(BIN)/python -m bench.matmul
-
-bench-conv: .venv/peers
-	$(BIN)/python -m bench.conv
-
-bench-reductions: .venv/peers
-	$(BIN)/python -m bench.reductions
-
-bench-rows: .venv/peers
-	$(BIN)/python -m bench.rows
-
-bench-attention: .venv/peers
-	$(BIN)/python -m bench.attention
-
-bench-elementwise: .venv/peers
-	$(BIN)/python -m bench.elementwise
+$(BENCHES:%=bench-%): bench-%: .venv/peers
+	$(BIN)/python -m bench.$*
 
 wheel: $(INSTALLED)
 	$(BIN)/pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

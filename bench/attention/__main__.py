@@ -8,12 +8,9 @@ two cores. A part (--quick and the like) is printed and written to build/bench o
 
 from bench.attention import page
 from bench.attention.shapes import TABLES
-from bench.conv.__main__ import ENVIRONMENT
 from bench.matmul import driver
 
-BENCH = driver.Bench(
-    "attention", TABLES, "", page.body, page.draw, seconds=1.0, worker="bench.attention.worker", environment=ENVIRONMENT
-)
+BENCH = driver.Bench("attention", TABLES, page.body, seconds=1.0)
 
 if __name__ == "__main__":
     driver.main(BENCH, __doc__)

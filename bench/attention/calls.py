@@ -28,9 +28,7 @@ def samebits(operands: Operands) -> list[Call]:
     desc = (ctypes.c_int64 * len(flat))(*flat)
     function, out = library().sb_attention, operands.out
     check(function(desc, inputs, out.ctypes.data, None))
-    address = ctypes.addressof(inputs)
-    return [NativeCall("attention", function, operands.q, [address], out, keep=(kept, inputs, desc),
-                       desc=ctypes.cast(desc, ctypes.c_void_p))]  # fmt: skip
+    return [NativeCall.fixed(function, desc, inputs, out.ctypes.data, out=out, keep=(kept, operands))]
 
 
 def _tensor(torch: Any, x: np.ndarray) -> Any:

@@ -10,13 +10,7 @@ from bench.conv import page
 from bench.conv.layers import TABLES
 from bench.matmul import driver
 
-ENVIRONMENT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(8 << 30), "MALLOC_TOP_PAD_": str(64 << 20)}
-"""torch allocates each result anew: glibc is to keep the memory of the last one, or its pages would be cleared by the
-kernel in each call, which is no part of a convolution."""
-
-BENCH = driver.Bench(
-    "conv", TABLES, "", page.body, page.draw, seconds=0.5, worker="bench.conv.worker", environment=ENVIRONMENT
-)
+BENCH = driver.Bench("conv", TABLES, page.body, seconds=0.5)
 
 if __name__ == "__main__":
     driver.main(BENCH, __doc__)

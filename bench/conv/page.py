@@ -1,41 +1,16 @@
-"""bench/conv.md, between its markers, and the pictures beside the JSON files."""
+"""bench/conv.md, between its markers."""
 
-from pathlib import Path
 from typing import Any
 
 from bench.conv.layers import TABLES
-from bench.matmul import page, picture
+from bench.matmul import page
 
 
 def body(tables: dict[str, dict[str, Any]], folder: str) -> str:
-    """What bench/conv.md says between its markers; folder: of the pictures."""
-    return "\n\n".join([_machine(tables), *(_table(key, found, folder) for key, found in tables.items())])
+    return page.report(tables, folder, TABLES, ("torch",), _parts)
 
 
-def _machine(tables: dict[str, dict[str, Any]]) -> str:
-    machine = next(iter(tables.values()))["machine"]
-    process = next(iter(next(iter(machine["processes"].values())).values()))
-    sizes = ", ".join(f"{name} {size // 1024:,} KiB" for name, size in machine["caches"].items())
-    onednn = f" with oneDNN {process['onednn']}" if process.get("onednn") else ""
-    counts = ", ".join(machine["processes"])
-    return (
-        f"{machine['cpu']}, {sizes}; samebits {process['samebits']} ({process['isa']}), torch {process['torch']}"
-        f"{onednn}; threads {counts}; {machine['date']}"
-        f"{'; a part, measured with --quick' if machine['quick'] else ''}."
-    )
-
-
-def _table(key: str, found: dict[str, Any], folder: str) -> str:
-    return "\n\n".join([
-        f"## {found['title']}",
-        TABLES[key].text,
-        f"![{found['title']}]({folder}/{key}.svg)",
-        page.regimes(found),
-        page.targets(found),
-        *(page.all_rows(found, "layer, image, channels", s.name, best=True) for s in TABLES[key].series[:2]),
-    ])  # fmt: skip
-
-
-def draw(results: Path, tables: dict[str, dict[str, Any]]) -> None:
-    for key, found in tables.items():
-        picture.ratios(found, results / f"{key}.svg")
+def _parts(found: dict[str, Any]) -> list[str]:
+    ours = [s.name for s in TABLES[found["table"]].series[:2]]
+    rows = [page.all_rows(found, "layer, image, channels", name, best=True) for name in ours]
+    return [page.regimes(found), page.targets(found), *rows]

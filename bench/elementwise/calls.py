@@ -50,11 +50,10 @@ def _program(operands: Operands) -> CompiledProgram:
 def samebits(operands: Operands) -> list[Call]:
     """sb_program_run in a loop of timer.c."""
     program, function = _program(operands), library().sb_program_run
-    buffers = np.array([x.ctypes.data for x in (*operands.args, operands.out)], np.uintp)
-    handle = ctypes.c_void_p(program._handle)
-    check(function(handle, buffers.ctypes.data_as(ctypes.POINTER(ctypes.c_void_p)), None))
-    call = NativeCall("program", function, buffers, [0], operands.out, keep=(program, operands), desc=handle)
-    return [call]
+    arrays = [*operands.args, operands.out]
+    buffers = (ctypes.c_void_p * len(arrays))(*(x.ctypes.data for x in arrays))
+    check(function(program._handle, buffers, None))
+    return [NativeCall.fixed(function, program._handle, buffers, out=operands.out, keep=(program, operands))]
 
 
 def _python(function: Callable[..., Any], one: Any, result: Callable[[], np.ndarray], via: str) -> list[Call]:

@@ -1,37 +1,17 @@
-"""bench/elementwise.md, between its markers, and the pictures beside the JSON files."""
+"""bench/elementwise.md, between its markers."""
 
-from pathlib import Path
 from typing import Any
 
 from bench.elementwise.cases import TABLES
-from bench.matmul import page, picture
+from bench.matmul import page
 
 
 def body(tables: dict[str, dict[str, Any]], folder: str) -> str:
-    """What bench/elementwise.md says between its markers; folder: of the pictures."""
-    return "\n\n".join([_machine(tables), *(_table(key, found, folder) for key, found in tables.items())])
+    return page.report(tables, folder, TABLES, ("jaxlib", "torch", "numpy"), _parts)
 
 
-def _machine(tables: dict[str, dict[str, Any]]) -> str:
-    machine = next(iter(tables.values()))["machine"]
-    process = next(iter(next(iter(machine["processes"].values())).values()))
-    sizes = ", ".join(f"{name} {size // 1024:,} KiB" for name, size in machine["caches"].items())
-    versions = ", ".join(f"{name} {process[name]}" for name in ("jaxlib", "torch", "numpy"))
-    return (
-        f"{machine['cpu']}, {sizes}; samebits {process['samebits']} ({process['isa']}), {versions}; "
-        f"threads {', '.join(machine['processes'])}; {machine['date']}"
-        f"{'; a part, measured with --quick' if machine['quick'] else ''}."
-    )
-
-
-def _table(key: str, found: dict[str, Any], folder: str) -> str:
-    return "\n\n".join([
-        f"## {found['title']}",
-        TABLES[key].text,
-        f"![{found['title']}]({folder}/{key}.svg)",
-        page.targets(found),
-        _rows(found),
-    ])  # fmt: skip
+def _parts(found: dict[str, Any]) -> list[str]:
+    return [page.targets(found), _rows(found)]
 
 
 def _rows(found: dict[str, Any]) -> str:
@@ -49,8 +29,3 @@ def _rows(found: dict[str, Any]) -> str:
         )
     head = ["case", "threads", "from", "min, ns each", "median", "GB/s", "% of reading", *peers]
     return page.markdown(head, lines)
-
-
-def draw(results: Path, tables: dict[str, dict[str, Any]]) -> None:
-    for key, found in tables.items():
-        picture.ratios(found, results / f"{key}.svg")

@@ -9,7 +9,7 @@ cores. --quick takes a part of every table in two; a part, of whatever kind, is 
 from bench.matmul import driver, page, picture
 from bench.matmul.tables import TABLES
 
-BENCH = driver.Bench("matmul", TABLES, "matmul-", page.body, picture.draw, seconds=0.5)
+BENCH = driver.Bench("matmul", TABLES, page.body, 0.5, picture.draw, "matmul-", environment={})
 
 if __name__ == "__main__":
     driver.main(BENCH, __doc__)

@@ -11,11 +11,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench.matmul import page, summary
+from bench.matmul import page, picture, summary
 from bench.matmul.machine import caches, cpu
 from bench.matmul.native import FOLDER
 from bench.matmul.tables import Table
-from bench.matmul.turns import ROOT, Children
+from bench.matmul.turns import KEPT_MEMORY, ROOT, Children
 
 RESULTS = ROOT / "bench" / "results"
 TRIALS = FOLDER / "results"
@@ -28,16 +28,23 @@ Found = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True)
 class Bench:
-    """A page of tables. name: of its markers; prefix: of its files; body and draw make the page's text and pictures."""
+    """A package of bench/ and its page of tables.
+
+    body: makes the page's text; draw: its pictures; prefix: of its files; environment: variables of its workers.
+    """
 
     name: str
     tables: Mapping[str, Table]
-    prefix: str
     body: Callable[[Found, str], str]
-    draw: Callable[[Path, Found], None]
     seconds: float
-    worker: str = "bench.matmul.worker"
-    environment: dict[str, str] = field(default_factory=dict)
+    draw: Callable[[Path, Found], None] = picture.draw_ratios
+    prefix: str = ""
+    environment: Mapping[str, str] = field(default_factory=lambda: KEPT_MEMORY)
+
+    @property
+    def worker(self) -> str:
+        """The module that a child process runs."""
+        return f"bench.{self.name}.worker"
 
     @property
     def page(self) -> Path:

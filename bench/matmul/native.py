@@ -46,7 +46,7 @@ class CallStruct(ctypes.Structure):
 
 
 class NativeCall:
-    """A product behind a C function pointer. seconds(times) makes the call so often, round the ring of b."""
+    """Work behind a C function pointer. seconds(times) makes the call so often, round the ring of b."""
 
     def __init__(
         self,
@@ -72,6 +72,15 @@ class NativeCall:
         )  # fmt: skip
         self.via = runner
         self.result: Callable[[], np.ndarray] = lambda: out
+
+    @classmethod
+    def fixed(cls, function: Any, *arguments: Any, out: np.ndarray, keep: Any = None) -> "NativeCall":
+        """Calls of a C function of up to six pointers (ctypes arrays, addresses, None), the same ones each time."""
+        values = [ctypes.addressof(x) if isinstance(x, ctypes.Array) else x for x in arguments]
+        table = (Pointer * 6)(*values)
+        call = cls("fixed", function, out, [0], out, keep=(arguments, table, keep), desc=ctypes.cast(table, Pointer))
+        call.via = function.__name__
+        return call
 
     def seconds(self, times: int) -> float:
         return timer().timer_run(*self._arguments, times)

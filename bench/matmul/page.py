@@ -1,11 +1,11 @@
 """bench/matmul.md: the tables, between its markers, from the results; parts of it serve other pages."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from bench.matmul.summary import geometric_mean
-from bench.matmul.tables import TABLES
+from bench.matmul.tables import TABLES, Table
 
 
 def write(page: Path, name: str, body: str) -> None:
@@ -22,6 +22,33 @@ def body(tables: dict[str, dict[str, Any]], folder: str) -> str:
     """What bench/matmul.md says between its markers; folder: of the pictures."""
     return "\n\n".join(
         [_machine(tables), *(_table(found, folder) for found in tables.values()), _roofline(tables, folder)]
+    )
+
+
+def report(
+    tables: dict[str, dict[str, Any]], folder: str, known: Mapping[str, Table], packages: Iterable[str],
+    parts: Callable[[dict[str, Any]], Iterable[str]],
+) -> str:  # fmt: skip
+    """The body of another bench's page: the machine and the versions of packages, then a section for each table.
+
+    folder: of the pictures; known: the tables by key; parts: what follows a section's text and picture.
+    """
+    sections = [_machine_of(next(iter(tables.values()))["machine"], packages)]
+    for key, found in tables.items():
+        title = found["title"]
+        sections += [f"## {title}", known[key].text, f"![{title}]({folder}/{key}.svg)", *parts(found)]
+    return "\n\n".join(filter(None, sections))
+
+
+def _machine_of(machine: dict[str, Any], packages: Iterable[str]) -> str:
+    process = next(iter(next(iter(machine["processes"].values())).values()))
+    sizes = ", ".join(f"{name} {size // 1024:,} KiB" for name, size in machine["caches"].items())
+    onednn = f" with oneDNN {process['onednn']}" if process.get("onednn") else ""
+    versions = [f"{name} {process[name]}{onednn if name == 'torch' else ''}" for name in packages]
+    return (
+        f"{machine['cpu']}, {sizes}; samebits {process['samebits']} ({process['isa']}), {', '.join(versions)}; "
+        f"threads {', '.join(machine['processes'])}; {machine['date']}"
+        f"{'; a part, measured with --quick' if machine['quick'] else ''}."
     )
 
 

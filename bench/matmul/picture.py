@@ -114,6 +114,12 @@ def roofline(tables: dict[str, dict[str, Any]], path: Path) -> None:
     pyplot.close(figure)
 
 
+def draw_ratios(results: Path, tables: dict[str, dict[str, Any]]) -> None:
+    """A picture of ratios for each table, beside its JSON file."""
+    for key, found in tables.items():
+        ratios(found, results / f"{key}.svg")
+
+
 def draw(results: Path, tables: dict[str, dict[str, Any]]) -> None:
     """All pictures, beside the JSON files."""
     for key, found in tables.items():

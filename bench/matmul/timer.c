@@ -1,4 +1,4 @@
-// Times products behind C function pointers, and the machine underneath them. Compiled by native.py.
+// Times products and other work behind C function pointers, and the machine underneath them. Compiled by native.py.
 //
 // timer_run() makes one call many times, the right operand going round a ring of copies: one copy leaves it in the
 // innermost cache that holds it, many copies bring it from L3 or from memory each time. What stands between the clock
@@ -6,14 +6,13 @@
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <time.h>
 
 typedef struct timer_call timer_call;
 struct timer_call {
   void (*run)(const timer_call*, const void* a, const void* b, void* out);
   void* function;
-  const void* desc;  // sb_dot's
+  const void* desc;  // sb_dot's, or run_fixed's table
   int64_t batch, m, n, k;
   int64_t lda, ldb, ldout;                     // row-major leading dimensions
   int64_t batch_a, batch_b, batch_out;         // elements from one product of a batch to the next
@@ -48,56 +47,14 @@ void run_sb(const timer_call* c, const void* a, const void* b, void* out) {
   ((sb_function*)c->function)(c->desc, a, b, out, NULL);
 }
 
-// sb_program_run: a is the array of its buffers.
-typedef int32_t sb_program_function(const void* program, const void* buffers, const void* executor);
+// Any other function of samebits, with the same arguments in each call: desc is a table of them. A function that takes
+// fewer than six leaves the others alone, which both calling conventions (x86-64's and AArch64's) allow.
+typedef int32_t fixed_function(const void*, const void*, const void*, const void*, const void*, const void*);
 
-void run_program(const timer_call* c, const void* a, const void* b, void* out) {
-  (void)b, (void)out;
-  ((sb_program_function*)c->function)(c->desc, a, NULL);
-}
-
-// ---- samebits: reductions and their kin, whose input goes round the ring ---------------------------------------------
-
-typedef int32_t sb_unary_function(const void* desc, const void* in, void* out, const void* executor);
-typedef int32_t sb_scatter_function(const void* desc, const void* in, const void* index, const void* updates, void* out,
-                                    const void* executor);
-typedef int32_t sb_top_k_function(const void* desc, const void* in, void* values, void* indices, const void* executor);
-
-void run_sb_unary(const timer_call* c, const void* a, const void* b, void* out) {
-  (void)a;
-  ((sb_unary_function*)c->function)(c->desc, b, out, NULL);
-}
-// Into zeros; lda: the address of the indices, ldout: bytes of the result.
-void run_sb_scatter(const timer_call* c, const void* a, const void* b, void* out) {
-  (void)a;
-  memset(out, 0, (size_t)c->ldout);
-  ((sb_scatter_function*)c->function)(c->desc, out, (const void*)c->lda, b, out, NULL);
-}
-// lda: the address of the result's indices.
-void run_sb_top_k(const timer_call* c, const void* a, const void* b, void* out) {
-  (void)a;
-  ((sb_top_k_function*)c->function)(c->desc, b, out, (void*)c->lda, NULL);
-}
-void run_sb_program(const timer_call* c, const void* a, const void* b, void* out) {
-  (void)a;
-  void* const buffers[] = {(void*)b, out};
-  ((sb_program_function*)c->function)(c->desc, buffers, NULL);
-}
-
-// Any other function of samebits: its six arguments are in a table.
-typedef int32_t table_function(const void*, const void*, const void*, const void*, const void*, const void*);
-
-void run_table(const timer_call* c, const void* a, const void* b, void* out) {
+void run_fixed(const timer_call* c, const void* a, const void* b, void* out) {
   const void* const* p = (const void* const*)c->desc;
   (void)a, (void)b, (void)out;
-  ((table_function*)c->function)(p[0], p[1], p[2], p[3], p[4], p[5]);
-}
-
-// The operands are an array of pointers in the place of b.
-typedef int32_t attention_function(const void* desc, const void* const* in, void* out, const void* executor);
-void run_attention(const timer_call* c, const void* a, const void* b, void* out) {
-  (void)a;
-  ((attention_function*)c->function)(c->desc, (const void* const*)b, out, NULL);
+  ((fixed_function*)c->function)(p[0], p[1], p[2], p[3], p[4], p[5]);
 }
 
 // ---- CBLAS with 64-bit integers ---------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,15 @@ instead of taking the second CPU from the next competitor."""
 ENVIRONMENT = {"KMP_BLOCKTIME": "1", "GOMP_SPINCOUNT": "100000", "OPENBLAS_THREAD_TIMEOUT": "20"}
 """How long idle pools spin: about a millisecond, ample for calls back to back."""
 
+KEPT_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(8 << 30), "MALLOC_TOP_PAD_": str(64 << 20)}
+"""For peers that allocate each result anew: glibc is to keep the memory of the last one, or its pages would be cleared
+by the kernel in each call, which is no part of the work."""
+
 
 class Child:
     """A worker in one setting, with so many threads on as many CPUs."""
 
-    def __init__(self, setting: str, threads: int, worker: str, environment: dict[str, str]):
+    def __init__(self, setting: str, threads: int, worker: str, given: Mapping[str, str]):
         cpus = sorted(os.sched_getaffinity(0))[-threads:]
         counts = dict.fromkeys(
             ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SAMEBITS_THREADS"), str(threads)
@@ -42,7 +47,7 @@ class Child:
             "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false" if threads == 1 else "",
             "BENCH_CPUS": ",".join(map(str, cpus)),
             "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH")))),
-            **environment,
+            **given,
             **SETTINGS[setting],
         }
         command = [sys.executable, "-m", worker]
@@ -71,7 +76,7 @@ class Child:
 class Children:
     """The workers of one thread count, each started when first needed; a context manager that ends them."""
 
-    def __init__(self, threads: int, worker: str = "bench.matmul.worker", environment: dict[str, str] | None = None):
+    def __init__(self, threads: int, worker: str = "bench.matmul.worker", environment: Mapping[str, str] | None = None):
         """worker: the module that a child runs; environment: variables of all children."""
         self.threads = threads
         self.peaks: dict[str, dict[str, float]] = {}

@@ -10,13 +10,7 @@ from bench.matmul import driver
 from bench.reductions import page
 from bench.reductions.case import TABLES
 
-ENVIRONMENT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(8 << 30), "MALLOC_TOP_PAD_": str(64 << 20)}
-"""Peers allocate each result anew: glibc is to keep the memory of the last one, whose pages the kernel would clear."""
-
-BENCH = driver.Bench(
-    "reductions", TABLES, "", page.body, page.draw, seconds=0.25, worker="bench.reductions.worker",
-    environment=ENVIRONMENT,
-)  # fmt: skip
+BENCH = driver.Bench("reductions", TABLES, page.body, seconds=0.25)
 
 if __name__ == "__main__":
     driver.main(BENCH, __doc__)

@@ -12,13 +12,14 @@ DTYPES = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64), "bfl
 
 
 class Operands:
-    """x, out and, of segments, ids; contiguous and on a cache line."""
+    """x, out, of segments ids and zeros, of top_k indices; contiguous, x and out on a cache line."""
 
     def __init__(self, case: Reduction):
         self.case, random, dtype = case, np.random.default_rng(0), DTYPES[case.dtype]
         self.x = aligned(random.standard_normal(case.shape, np.float32).astype(dtype))
         self.ids = np.sort(random.integers(0, SEGMENTS, case.rows)).astype(np.int64)
         self.out = aligned(np.zeros(self._truth.shape, np.int64 if case.op == "argmax" else dtype))
+        self.zeros = np.zeros(self.out.shape, self.out.dtype)
         self.indices = np.zeros(self._truth.shape, np.int64)
 
     @property

@@ -1,34 +1,14 @@
-"""bench/reductions.md, between its markers, and the pictures beside the JSON files."""
+"""bench/reductions.md, between its markers."""
 
-from pathlib import Path
 from typing import Any
 
-from bench.matmul import page, picture
+from bench.matmul import page
 from bench.reductions.case import TABLES
 
 
 def body(tables: dict[str, dict[str, Any]], folder: str) -> str:
-    """What bench/reductions.md says between its markers; folder: of the pictures."""
-    return "\n\n".join([_machine(tables), *(_table(key, found, folder) for key, found in tables.items())])
+    return page.report(tables, folder, TABLES, ("jaxlib", "torch", "numpy"), _parts)
 
 
-def _machine(tables: dict[str, dict[str, Any]]) -> str:
-    machine = next(iter(tables.values()))["machine"]
-    process = next(iter(next(iter(machine["processes"].values())).values()))
-    sizes = ", ".join(f"{name} {size // 1024:,} KiB" for name, size in machine["caches"].items())
-    return (
-        f"{machine['cpu']}, {sizes}; samebits {process['samebits']} ({process['isa']}), jaxlib {process['jaxlib']}, "
-        f"torch {process['torch']}, numpy {process['numpy']}; threads {', '.join(machine['processes'])}; "
-        f"{machine['date']}{'; a part, measured with --quick' if machine['quick'] else ''}."
-    )
-
-
-def _table(key: str, found: dict[str, Any], folder: str) -> str:
-    picture_of = f"![{found['title']}]({folder}/{key}.svg)"
-    parts = [f"## {found['title']}", TABLES[key].text, picture_of, page.regimes(found), page.targets(found)]
-    return "\n\n".join([*filter(None, parts), page.all_rows(found, "operation, rows x columns")])
-
-
-def draw(results: Path, tables: dict[str, dict[str, Any]]) -> None:
-    for key, found in tables.items():
-        picture.ratios(found, results / f"{key}.svg")
+def _parts(found: dict[str, Any]) -> list[str]:
+    return [page.regimes(found), page.targets(found), page.all_rows(found, "operation, rows x columns")]

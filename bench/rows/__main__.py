@@ -6,14 +6,11 @@ Writes bench/results/rows.json and rows-bf16.json, a picture beside each, and th
 (--quick and the like) is printed and written to build/bench only.
 """
 
-from bench.conv.__main__ import ENVIRONMENT
 from bench.matmul import driver
 from bench.rows import page
 from bench.rows.cases import TABLES
 
-BENCH = driver.Bench(
-    "rows", TABLES, "", page.body, page.draw, seconds=0.3, worker="bench.rows.worker", environment=ENVIRONMENT
-)
+BENCH = driver.Bench("rows", TABLES, page.body, seconds=0.3)
 
 if __name__ == "__main__":
     driver.main(BENCH, __doc__)

@@ -27,10 +27,8 @@ def samebits(operands: Operands) -> list[Call]:
         dtype = number(x.dtype)
         descriptor = words(dtype, dtype, int(centered), eps, case.rows, case.n, case.n, case.n)
         function = library().sb_norm
-        arguments = [ctypes.addressof(descriptor), x.ctypes.data, g.ctypes.data, b.ctypes.data if centered else None,
-                     out.ctypes.data, None]  # fmt: skip
-        check(function(descriptor, *arguments[1:]))
-        keep: Any = descriptor
+        arguments = [descriptor, x.ctypes.data, g.ctypes.data, b.ctypes.data if centered else None, out.ctypes.data]
+        keep: Any = operands
     else:
         call = getattr(_row_calls, case.operation)(x)
         layouts = tuple((a.dtype, a.shape, tuple(s // a.itemsize for s in a.strides)) for a in call.arrays)
@@ -39,12 +37,9 @@ def samebits(operands: Operands) -> list[Call]:
         )
         buffers = (ctypes.c_void_p * 2)(x.ctypes.data, out.ctypes.data)
         function = library().sb_program_run
-        check(function(program.handle, buffers, None))
-        arguments = [program.handle, ctypes.addressof(buffers), None, None, None, None]
-        keep = (program, buffers)
-    table = (ctypes.c_void_p * 6)(*arguments)
-    keep = (keep, table, x, g, b)
-    return [NativeCall("table", function, x, [0], out, keep=keep, desc=ctypes.cast(table, ctypes.c_void_p))]
+        arguments, keep = [program.handle, buffers], (program, operands)
+    check(function(*arguments, None))
+    return [NativeCall.fixed(function, *arguments, out=out, keep=keep)]
 
 
 def torch(operands: Operands) -> list[Call]:

@@ -15,7 +15,9 @@ class UncoveredOperation(NotImplementedError):
         self.primitive, self.dtypes, self.line = primitive, dtypes, line
         self.reason, self.way_out = reason, way_out
         where = f"\n  --> {line}" if line else ""
-        super().__init__(f"{primitive} ({dtypes}) cannot run under the order contract: {reason}{where}\n  way out: {way_out}")
+        super().__init__(
+            f"{primitive} ({dtypes}) cannot run under the order contract: {reason}{where}\n  way out: {way_out}"
+        )
 
 
 class NativeError(SamebitsError, RuntimeError):

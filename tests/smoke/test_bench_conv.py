@@ -1,45 +1,32 @@
 """bench/conv runs, with whoever is installed; no assertion about times."""
 
 import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.conv import page
 from bench.conv.__main__ import BENCH
 from bench.conv.layers import Layer
 from bench.conv.operands import Operands
-from bench.matmul import driver
-from bench.matmul.turns import Children
+from tests.smoke.benches import Found, check_page, check_rows, measured
 
 LAYER = Layer("CIFAR", "3x3 s2", 9, 4, 6, 3, 2, groups=2)
 
 
 @pytest.fixture(scope="module")
-def found() -> dict:
-    table = dataclasses.replace(BENCH.tables["conv"], cases=(LAYER,))
-    with Children(1, BENCH.worker, BENCH.environment) as children:
-        return json.loads(json.dumps(driver.measure(table, [children], seconds=0.01)))
+def found() -> Found:
+    return measured(BENCH, (LAYER,))
 
 
-def test_row(found: dict):
+def test_rows(found: Found):
+    check_rows(found, (LAYER,), ("samebits NCHW", "samebits NHWC"))
     (row,) = found["rows"]
-    assert row["name"] == LAYER.name
-    assert {"samebits NCHW", "samebits NHWC"} <= row["series"].keys()
-    for times in row["series"].values():
-        assert 0 < times["minimum_us"] <= times["median_us"]
     assert len(found["targets"]) == (2 if any(name.startswith("torch") for name in row["series"]) else 0)
 
 
-def test_page(found: dict, tmp_path: Path):
-    text = page.body({"conv": found}, "results")
-    assert LAYER.name in text
-    assert "samebits None" not in text
-    pytest.importorskip("matplotlib")
-    page.draw(tmp_path, {"conv": found})
-    assert "<svg" in (tmp_path / "conv.svg").read_text()
+def test_page(found: Found, tmp_path: Path):
+    check_page(BENCH, found, tmp_path)
 
 
 def test_a_wrong_element_is_noticed():

@@ -1,43 +1,29 @@
 """bench/rows runs, with whoever is installed; no assertion about times."""
 
-import dataclasses
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from bench.matmul import driver
-from bench.matmul.turns import Children
-from bench.rows import page
 from bench.rows.__main__ import BENCH
 from bench.rows.cases import OPERATIONS, Rows
 from bench.rows.operands import Operands
+from tests.smoke.benches import Found, check_page, check_rows, measured
 
 CASES = (*(Rows(name, 700, 35) for name in OPERATIONS), Rows("softmax", 700, 35, "bfloat16"))
 
 
 @pytest.fixture(scope="module")
-def found() -> dict:
-    table = dataclasses.replace(BENCH.tables["rows"], cases=CASES)
-    with Children(1, BENCH.worker, BENCH.environment) as children:
-        return json.loads(json.dumps(driver.measure(table, [children], seconds=0.01)))
+def found() -> Found:
+    return measured(BENCH, CASES)
 
 
-def test_rows(found: dict):
-    assert [row["name"] for row in found["rows"]] == [case.name for case in CASES]
-    for row in found["rows"]:
-        times = row["series"]["samebits"]
-        assert 0 < times["minimum_us"] <= times["median_us"]
+def test_rows(found: Found):
+    check_rows(found, CASES)
 
 
-def test_page(found: dict, tmp_path: Path):
-    text = page.body({"rows": found}, "results")
-    assert CASES[0].name in text
-    assert "samebits None" not in text
-    pytest.importorskip("matplotlib")
-    page.draw(tmp_path, {"rows": found})
-    assert "<svg" in (tmp_path / "rows.svg").read_text()
+def test_page(found: Found, tmp_path: Path):
+    check_page(BENCH, found, tmp_path)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

@@ -22,48 +22,15 @@ constexpr int64_t kBufferBytes = 16 << 10;
 constexpr int64_t kLongRow = 256;
 
 bool is_function(int op) {
-  switch (op) {
-    case kOp_rsqrt:
-    case kOp_exp:
-    case kOp_exp2:
-    case kOp_expm1:
-    case kOp_log:
-    case kOp_log1p:
-    case kOp_tanh:
-    case kOp_logistic:
-    case kOp_sin:
-    case kOp_cos:
-    case kOp_erf:
-    case kOp_erfc:
-    case kOp_erf_inv:
-    case kOp_lgamma:
-    case kOp_digamma:
-    case kOp_bessel_i0e:
-    case kOp_bessel_i1e:
-    case kOp_zeta:
-    case kOp_polygamma:
-    case kOp_pow:
-    case kOp_tan:
-    case kOp_asin:
-    case kOp_acos:
-    case kOp_atan:
-    case kOp_atan2:
-    case kOp_sinh:
-    case kOp_cosh:
-    case kOp_asinh:
-    case kOp_acosh:
-    case kOp_atanh:
-    case kOp_cbrt:
-      return true;
-    default:
-      return false;
-  }
+  const MathKernels& math = *kernels()->math;
+  return math.unary_f32[op] || math.binary_f32[op];
 }
 
-// Operations that keep the bits of a NaN (clauses NUM-5, CVT-2), so that a NaN must be canonical before.
+// Operations that keep the bits of a NaN (clauses NUM-5, ELT-11, ELT-14, CVT-2), so that a NaN must be
+// canonical before.
 bool looks_at_bits(const MapSpec::Instruction& i) {
   return i.op == kOp_neg || i.op == kOp_abs || i.op == kOp_copysign || i.op == kOp_select ||
-         i.op == kOp_eq_to || i.op == kOp_lt_to || i.op == kOp_le_to ||
+         i.op == kOp_eq_to || i.op == kOp_lt_to || i.op == kOp_le_to || i.op == kOp_reduce_precision ||
          (i.op == kOp_convert && i.dtype == i.result);
 }
 
@@ -452,8 +419,6 @@ class Planner {
   }
 
   int emit() {
-    const Kernels* k = kernels();
-    if (!k) return -1;
     for (int i = 0; i < n_in_; ++i) {
       if (!value(i).used || !value(i).uniform) continue;
       MapPlan::Uniform u;
@@ -466,7 +431,7 @@ class Planner {
       const Value& v = value(i);
       if (!v.used || instruction(i).op == kOp_const) continue;
       MapPlan::Instruction out = {};
-      if (select_kernel(*k, i, v.uniform || single_, &out)) return -1;
+      if (select_kernel(i, v.uniform || single_, &out)) return -1;
       int32_t* place[] = {&out.a, &out.b, &out.c};
       each_operand(i, [&](int x, int n) {
         const bool spread = value(x).spread != -1 && !v.uniform && is_function(instruction(i).op);
@@ -519,7 +484,8 @@ class Planner {
     return inside ? static_cast<int32_t>(kMapLine / item) : 1;
   }
 
-  int select_kernel(const Kernels& k, int i, bool single, MapPlan::Instruction* out) const {
+  int select_kernel(int i, bool single, MapPlan::Instruction* out) const {
+    const Kernels& k = *kernels();
     const MapSpec::Instruction& in = instruction(i);
     const MapKernels::Table& table = single ? k.map->single : k.map->block;
     out->call.imm = in.imm;
@@ -567,6 +533,9 @@ class Planner {
 
 }  // namespace
 
-int plan_map(const MapSpec& spec, MapPlan* plan) { return Planner(spec, plan).run(); }
+int plan_map(const MapSpec& spec, MapPlan* plan) {
+  if (!kernels()) return -1;
+  return Planner(spec, plan).run();
+}
 
 }  // namespace sb

@@ -189,6 +189,9 @@ def test_nan_payloads_move_and_arithmetic_is_canonical():
     zero, infinity = np.zeros(3, np.float32), np.full(3, np.inf, np.float32)
     for result in (binary("mul", zero, infinity), binary("sub", infinity, infinity), unary("sqrt", -infinity)):
         assert bits(result).tolist() == [NAN["float32"]] * 3  # x86 makes 0xffc00000
+    whole = Op("reduce_precision", "float32", (2,), 256 * 8 + 23)  # keeps all bits, of a finished product
+    (result,) = run(Map([zero, infinity], [Op("mul", "float32", (0, 1)), whole], [3], x.shape))
+    assert bits(result).tolist() == [NAN["float32"]] * 3
 
 
 # ---- any program ----
@@ -198,7 +201,7 @@ def choices(dtype):
     """Operations whose operands are of this dtype: (name, operands, imm)."""
     out = [(n, 1, 0) for n, ds in UNARY.items() if dtype in ds] + [(n, 2, 0) for n, ds in BINARY.items() if dtype in ds]
     if dtype in (*FLOATS, *NARROW):
-        out += [("reduce_precision", 1, 256 * 4 + 3)]
+        out += [("reduce_precision", 1, 256 * 4 + 3), ("reduce_precision", 1, 256 * 11 + 52)]
     if dtype in FLOATS:
         out += [("integer_pow", 1, p) for p in (0, 1, 3, -2)]
         out += [(f, 1 + (f in BINARY_FUNCTIONS), 0) for f in FUNCTIONS if available(f, dtype)]

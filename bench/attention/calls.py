@@ -1,16 +1,14 @@
 """Everybody who can be timed, by name: sb_attention through the C ABI, torch and XLA through Python."""
 
 import ctypes
-import os
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from bench.attention.operands import Operands
 from bench.matmul.competitors import Call
-from bench.matmul.frameworks import PythonCall
+from bench.matmul.frameworks import PythonCall, load_jax, load_torch
 from bench.matmul.native import NativeCall
 from samebits.native._attention import _call
 from samebits.native._library import check, library
@@ -37,12 +35,9 @@ def _tensor(torch: Any, x: np.ndarray) -> Any:
 
 def torch(operands: Operands) -> list[Call]:
     """scaled_dot_product_attention; nothing where torch is not installed. A call on one key is subtracted."""
-    try:
-        module = import_module("torch")
-    except ImportError:
+    module = load_torch()
+    if module is None:
         return []
-    module.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    module.set_grad_enabled(False)
     case, attend = operands.case, module.nn.functional.scaled_dot_product_attention
     q, k, v = (_tensor(module, x) for x in (operands.q, operands.k, operands.v))
     grouped, one = case.heads != case.kv_heads, module.zeros((1, 1, 1, 1))
@@ -56,9 +51,8 @@ def torch(operands: Operands) -> list[Call]:
 
 def xla(operands: Operands) -> list[Call]:
     """jax.nn.dot_product_attention, jitted, on arrays with the heads behind the length, as it wants them."""
-    try:
-        jax = import_module("jax")
-    except ImportError:
+    jax = load_jax()
+    if jax is None:
         return []
     case = operands.case
     if case.element == "bfloat16":  # jax 0.10.2 asks for a kind of product that XLA has not on CPUs

@@ -1,13 +1,13 @@
 """The attentions that are timed, and what is aimed at."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from bench.matmul.case import OneCopy
 from bench.matmul.tables import Series, Table, Target
 
 
 @dataclass(frozen=True)
-class Shape:
+class Shape(OneCopy):
     """q [batch, heads, queries, dim] on k and v [batch, kv_heads, keys, dim], each contiguous."""
 
     queries: int
@@ -57,16 +57,6 @@ class Shape:
     def bytes(self) -> int:
         """What has to move once: queries, keys, values and the result."""
         return self.b_bytes + 2 * self.item * self.batch * self.heads * self.queries * self.dim
-
-    def copies(self, caches: dict[str, int]) -> int:
-        return 1
-
-    def level(self, caches: dict[str, int]) -> str:
-        """The innermost level that holds everything."""
-        return next((name for name in ("L1", "L2", "L3") if self.bytes <= caches[name]), "memory")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 SHAPES = (

@@ -1,14 +1,12 @@
 """Everybody who can be timed, by name: sb_conv through the C ABI, torch's conv2d through Python, in both orders."""
 
 import ctypes
-import os
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 from bench.conv.operands import Operands
 from bench.matmul.competitors import Call
-from bench.matmul.frameworks import PythonCall
+from bench.matmul.frameworks import PythonCall, load_torch
 from bench.matmul.native import NativeCall
 from samebits.native._library import DTYPES, check, library
 
@@ -48,12 +46,9 @@ def torch(operands: Operands, order: str) -> list[Call]:
     Less a call on one pixel: Python, torch's dispatch, an allocation. Nothing where torch is not installed, or where
     the layer takes less than that call.
     """
-    try:
-        module = import_module("torch")
-    except ImportError:
+    module = load_torch()
+    if module is None:
         return []
-    module.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    module.set_grad_enabled(False)
     conv2d, onednn, layer = module.nn.functional.conv2d, module.mkldnn_convolution, operands.case
     x, w = (module.from_numpy(v[order]) for v in (operands.x, operands.w))
     if order == "NHWC":

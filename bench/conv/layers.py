@@ -1,14 +1,14 @@
 """The layers that are timed, and what is aimed at."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
+from bench.matmul.case import OneCopy
 from bench.matmul.tables import Series, Table, Target
 
 
 @dataclass(frozen=True)
-class Layer:
+class Layer(OneCopy):
     """A square 2-D convolution in float32; padding keeps the size at stride 1. channels and columns: of all groups."""
 
     network: str
@@ -56,16 +56,6 @@ class Layer:
     def bytes(self) -> int:
         """What has to move once: image, weights and result."""
         return self.b_bytes + 4 * self.batch * (self.channels * self.image**2 + self.columns * self.out**2)
-
-    def copies(self, caches: dict[str, int]) -> int:
-        return 1
-
-    def level(self, caches: dict[str, int]) -> str:
-        """The innermost level that holds everything."""
-        return next((name for name in ("L1", "L2", "L3") if self.bytes <= caches[name]), "memory")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 RESNET, CIFAR, MOBILE = "ResNet-50", "CIFAR", "MobileNet and grouped"

@@ -2,16 +2,14 @@
 
 import ctypes
 import math
-import os
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from bench.elementwise.operands import AFFINE, GELU, Operands
 from bench.matmul.competitors import Call
-from bench.matmul.frameworks import PythonCall
+from bench.matmul.frameworks import PythonCall, load_jax, load_torch
 from bench.matmul.native import NativeCall
 from samebits.native._library import check, library
 from samebits.native._program import Program
@@ -66,12 +64,9 @@ def _python(function: Callable[..., Any], one: Any, result: Callable[[], np.ndar
 
 def _torch(operands: Operands) -> list[Call]:
     """Into a given tensor, where there is such a form."""
-    try:
-        torch = import_module("torch")
-    except ImportError:
+    torch = load_torch()
+    if torch is None:
         return []
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    torch.set_grad_enabled(False)
 
     def tensor(x: np.ndarray) -> Any:
         return torch.from_numpy(x.view(np.int16)).view(torch.bfloat16) if x.itemsize == 2 else torch.from_numpy(x)
@@ -101,11 +96,9 @@ def _torch(operands: Operands) -> list[Call]:
 
 def _xla(operands: Operands) -> list[Call]:
     """jit of what a JAX program would write."""
-    try:
-        jax = import_module("jax")
-    except ImportError:
+    jax = load_jax(x64=True)
+    if jax is None:
         return []
-    jax.config.update("jax_enable_x64", True)
     m, r, g, b = AFFINE
     named: dict[str, Callable[..., Any]] = {
         "gelu tanh": lambda x: jax.nn.gelu(x, approximate=True),

@@ -1,16 +1,16 @@
 """What is timed, on how many elements, and what is aimed at."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from bench.matmul.case import OneCopy
 from bench.matmul.tables import Series, Table, Target
 
 ITEMSIZE = {"float32": 4, "float64": 8, "bfloat16": 2}
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(OneCopy):
     """One function or program of operands.py on so many elements."""
 
     work: str
@@ -35,16 +35,6 @@ class Case:
     def bytes(self) -> int:
         """What has to move once: operands of the full size, and the result."""
         return (3 if self.work == "pow" else 2) * self.count * ITEMSIZE[self.dtype]
-
-    def copies(self, caches: dict[str, int]) -> int:
-        return 1
-
-    def level(self, caches: dict[str, int]) -> str:
-        """The innermost level that holds operands and result."""
-        return next((name for name in ("L1", "L2", "L3") if self.bytes <= caches[name]), "memory")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)

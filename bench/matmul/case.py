@@ -11,7 +11,7 @@ Reach = Literal["hot", "L3", "memory"]
 
 
 class Work(Protocol):
-    """What the driver and the summary need to know of something to be timed: a product, or a convolution."""
+    """What the driver and the summary need to know of something to be timed: a product, a convolution, a sum."""
 
     @property
     def name(self) -> str: ...
@@ -26,6 +26,26 @@ class Work(Protocol):
     def copies(self, caches: dict[str, int]) -> int: ...
     def level(self, caches: dict[str, int]) -> str: ...
     def to_json(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class OneCopy:
+    """Work on one copy of its operands, which the caches hold from call to call if they can."""
+
+    @property
+    def bytes(self) -> int:
+        """What has to move once."""
+        raise NotImplementedError
+
+    def copies(self, caches: dict[str, int]) -> int:
+        return 1
+
+    def level(self, caches: dict[str, int]) -> str:
+        """The innermost level that holds everything."""
+        return next((name for name in ("L1", "L2", "L3") if self.bytes <= caches[name]), "memory")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,24 @@ class PythonCall:
         return gross > 2 * self._idle
 
 
+def load_torch() -> Any:
+    """torch with the worker's threads and without gradients, or None where it is not installed."""
+    torch = _module("torch")
+    if torch is not None:
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+        torch.set_grad_enabled(False)
+    return torch
+
+
+def load_jax(x64: bool = False) -> Any:
+    """jax, with 64-bit dtypes if so asked, or None where it is not installed."""
+    jax = _module("jax")
+    if jax is not None and x64:
+        jax.config.update("jax_enable_x64", True)
+    return jax
+
+
 def _module(name: str) -> Any:
-    """The module, or None where it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -62,10 +78,9 @@ def _loop(function: Callable[[Any], Any], arguments: list[Any]) -> float:
 
 def torch_plain(operands: Operands, dtype: str | None = None) -> list[PythonCall]:
     """torch.mm or torch.bmm with out=; with dtype, on operands and into a result of it."""
-    torch = _module("torch")
+    torch = load_torch()
     if torch is None:
         return []
-    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
     batched = operands.case.batch > 1
 
     def tensor(x: np.ndarray) -> Any:
@@ -93,10 +108,9 @@ def torch_plain(operands: Operands, dtype: str | None = None) -> list[PythonCall
 
 def xla(operands: Operands) -> list[PythonCall]:
     """A jitted matmul whose operands are transposed inside where the case's are, so that XLA chooses the kernel."""
-    jax = _module("jax")
+    jax = load_jax(x64=True)
     if jax is None:
         return []
-    jax.config.update("jax_enable_x64", True)
     jnp, case = jax.numpy, operands.case
 
     def product(a: Any, b: Any) -> Any:

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from bench.matmul.case import OneCopy
 from bench.matmul.tables import Series, Table, Target
 
 SEGMENTS = 100
@@ -12,7 +12,7 @@ K = 8
 
 
 @dataclass(frozen=True)
-class Reduction:
+class Reduction(OneCopy):
     """op over an axis of x [rows, columns]; of pools, x is [1, 64, rows, columns], channels first or (`last`) last."""
 
     op: str
@@ -67,16 +67,6 @@ class Reduction:
     def bytes(self) -> int:
         """What has to move once; a cumulative sum writes as much as it reads."""
         return self.b_bytes * (2 if self.op == "cumsum" else 1)
-
-    def copies(self, caches: dict[str, int]) -> int:
-        return 1
-
-    def level(self, caches: dict[str, int]) -> str:
-        """The innermost level that holds everything."""
-        return next((name for name in ("L1", "L2", "L3") if self.bytes <= caches[name]), "memory")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 ROWS = (10, 64, 576, 4096, 65536)

@@ -1,13 +1,11 @@
 """torch, XLA on CPUs (jit) and NumPy, timed through Python: a call on very little is subtracted, as in bench/matmul."""
 
-import os
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from bench.matmul.frameworks import PythonCall
+from bench.matmul.frameworks import PythonCall, load_jax, load_torch
 from bench.reductions.case import SEGMENTS, K
 from bench.reductions.operands import Operands
 
@@ -20,12 +18,9 @@ def _call(function: Callable[[Any], Any], x: Any, empty: Callable[[Any], Any], l
 
 
 def torch(operands: Operands) -> list[PythonCall]:
-    try:
-        module = import_module("torch")
-    except ImportError:
+    module = load_torch()
+    if module is None:
         return []
-    module.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    module.set_grad_enabled(False)
     case = operands.case
     raw = operands.x.view(np.int16) if case.dtype == "bfloat16" else operands.x
     x = module.from_numpy(raw)
@@ -69,11 +64,9 @@ def torch(operands: Operands) -> list[PythonCall]:
 
 
 def xla(operands: Operands) -> list[PythonCall]:
-    try:
-        jax = import_module("jax")
-    except ImportError:
+    jax = load_jax(x64=True)
+    if jax is None:
         return []
-    jax.config.update("jax_enable_x64", True)
     jnp, lax, case = jax.numpy, jax.lax, operands.case
     x, ids = jnp.asarray(operands.x), jnp.asarray(operands.ids)
     if case.pool:

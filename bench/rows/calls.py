@@ -1,15 +1,13 @@
 """Everybody who can be timed, by name: samebits through the C ABI, XLA's and torch's functions through Python."""
 
 import ctypes
-import os
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from bench.matmul.competitors import Call
-from bench.matmul.frameworks import PythonCall
+from bench.matmul.frameworks import PythonCall, load_jax, load_torch
 from bench.matmul.native import NativeCall
 from bench.rows.operands import LAYER_EPS, RMS_EPS, Operands
 from samebits.native import _rows
@@ -44,12 +42,9 @@ def samebits(operands: Operands) -> list[Call]:
 
 def torch(operands: Operands) -> list[Call]:
     """torch.nn.functional's; less a call on one element. Nothing where torch is not installed, or below that call."""
-    try:
-        module = import_module("torch")
-    except ImportError:
+    module = load_torch()
+    if module is None:
         return []
-    module.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-    module.set_grad_enabled(False)
     functional = module.nn.functional
 
     def tensor(a: np.ndarray) -> Any:
@@ -80,9 +75,8 @@ def torch(operands: Operands) -> list[Call]:
 
 def xla(operands: Operands) -> list[Call]:
     """jax.nn's, and the norms as flax and equinox compose them, jitted; less a call on one element."""
-    try:
-        jax = import_module("jax")
-    except ImportError:
+    jax = load_jax()
+    if jax is None:
         return []
     jnp = jax.numpy
 

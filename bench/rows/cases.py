@@ -1,9 +1,9 @@
 """The operations and sizes that are timed, and what is aimed at."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from bench.matmul.case import OneCopy
 from bench.matmul.tables import Series, Table, Target
 
 OPERATIONS = ("softmax", "layer_norm", "rms_norm", "gelu", "silu")
@@ -14,7 +14,7 @@ AIM = 1.0
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(OneCopy):
     """An operation on [rows, n]; kind: the dtype of the arrays."""
 
     operation: str
@@ -51,16 +51,6 @@ class Rows:
     def bytes(self) -> int:
         """What has to move once: operand and result."""
         return 2 * self.rows * self.n * (2 if self.kind == "bfloat16" else 4)
-
-    def copies(self, caches: dict[str, int]) -> int:
-        return 1
-
-    def level(self, caches: dict[str, int]) -> str:
-        """The innermost level that holds operand and result."""
-        return next((name for name in ("L1", "L2", "L3") if self.bytes <= caches[name]), "memory")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def _cases(totals: Iterable[int], lengths: Iterable[int], kind: str) -> tuple[Rows, ...]:

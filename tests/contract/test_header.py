@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from samebits.native._arrays import MAX_RANK
+from samebits.native._attention import _INPUTS
 from samebits.native._library import _SIGNATURES, DTYPES
 from samebits.native._program import CUMULATIVE, MAGIC, REDUCTIONS, STEPS
 
@@ -35,6 +36,11 @@ def test_reductions():
     assert enum("sb_reduce_op") == {
         **REDUCTIONS, "reduce_count": len(REDUCTIONS), "logaddexp": CUMULATIVE["logsumexp"],
     }  # fmt: skip
+
+
+def test_inputs_of_attention():
+    numbers = {f"attention_{name}": i for i, name in enumerate(_INPUTS)}
+    assert enum("sb_attention_input") == {**numbers, "attention_inputs": len(_INPUTS)}
 
 
 def test_ranks():

@@ -11,7 +11,9 @@ from samebits.native._library import check, library
 from samebits.order._attention import backward_operand
 from samebits.order._attention_arguments import Attention, Layout, attention_arguments, like
 
-_MASK, _BIAS, _LENGTHS, _STARTS, _OFFSETS, _TABLE, _COUNT = range(3, 10)  # enum sb_attention_input
+_INPUTS = ("q", "k", "v", "mask", "bias", "lengths", "starts", "offsets", "table")
+"""By their number in the C ABI (enum sb_attention_input); those from the mask on may be absent."""
+_OPTIONAL = _INPUTS.index("mask")
 
 
 def attention(
@@ -84,7 +86,7 @@ def _call(a: Attention, out: NDArray | None) -> tuple[list, ctypes.Array, list[N
     table, table_steps = (None, (0, 0)) if a.table is None else strided(a.table)
     offsets = a.offset if isinstance(a.offset, np.ndarray) else None
     arrays = [q, k, v, mask, bias, a.lengths, a.starts, offsets, table]
-    given = sum(1 << i for i in range(_MASK, _COUNT) if arrays[i] is not None)
+    given = sum(1 << i for i in range(_OPTIONAL, len(_INPUTS)) if arrays[i] is not None)
     paged = table is not None
     (scale,) = struct.unpack("<q", struct.pack("<d", a.scale))
     b, h, n, d = q.shape
@@ -95,5 +97,5 @@ def _call(a: Attention, out: NDArray | None) -> tuple[list, ctypes.Array, list[N
         k.shape[0] if paged else 0, scale, q_steps, k_steps, v_steps,
         strided(out)[1] if out is not None else (0, 0, 0, 0), mask_steps, bias_steps, table_steps,
     ]  # fmt: skip
-    pointers = (ctypes.c_void_p * _COUNT)(*(None if x is None else x.ctypes.data for x in arrays))
+    pointers = (ctypes.c_void_p * len(_INPUTS))(*(None if x is None else x.ctypes.data for x in arrays))
     return descriptor, pointers, [x for x in arrays if x is not None]

@@ -40,7 +40,6 @@ from tests.native.maps import (
 )  # fmt: skip
 
 SIZES = (0, 1, 2, 3, 7, 8, 16, 17, 31, 33, 64, 100, 256, 257, 1000)
-INTEGER_DTYPES = tuple(d for d in DTYPES if "int" in d)
 ORDERED, ALL = (*FLOATS, *INTS, "bool"), (*FLOATS, *INTS, *NARROW)
 UNARY = {
     "neg": ALL, "abs": ALL, "sign": FLOATS + INTS, "floor": FLOATS, "ceil": FLOATS,

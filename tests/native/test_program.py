@@ -14,7 +14,7 @@ from samebits.native._library import check, library
 from samebits.native._program import MAGIC
 from tests.native.maps import Map, Op, addresses, constant, int64s, map_words, number, same, strides
 
-MAP, DOT, REDUCE, CUMULATIVE, SCATTER, COPY, CONV, WINDOW, TOP_K = range(9)  # tests/contract/test_header.py
+MAP, DOT, REDUCE, CUMULATIVE, SCATTER, COPY, CONV, WINDOW = range(8)  # enum sb_step_kind
 F32 = number("float32")
 
 

@@ -12,7 +12,7 @@ from samebits.native._cumulative import (
     cumsum as cumsum,
 )
 from samebits.native._dot import matmul as matmul
-from samebits.native._library import library as _library
+from samebits.native._library import library as _loaded
 from samebits.native._pack import Packed as Packed, pack as pack
 from samebits.native._partials import (
     Partial as Partial,
@@ -78,19 +78,19 @@ from samebits.native._windows import (
 
 def isa() -> str:
     """The instruction set in use; the environment variable SAMEBITS_ISA chooses another. No bit depends on it."""
-    return _library().sb_isa().decode()
+    return _loaded().sb_isa().decode()
 
 
 def isas() -> list[str]:
     """The instruction sets that this CPU can run, the widest last."""
-    return _library().sb_isas().decode().split(",")
+    return _loaded().sb_isas().decode().split(",")
 
 
 def threads() -> int:
     """Threads that a call uses; the environment variable SAMEBITS_THREADS sets it. No bit depends on it."""
-    return _library().sb_threads()
+    return _loaded().sb_threads()
 
 
 def contract_version() -> int:
     """The version of spec/order.md that the library computes (clause VER-3)."""
-    return _library().sb_contract_version()
+    return _loaded().sb_contract_version()

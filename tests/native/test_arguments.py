@@ -145,3 +145,9 @@ def test_attention_of_endless_batches_of_nothing():
     d = words(*head, *[0] * 26)
     check(lib.sb_attention(d, inputs, p, None))
     check(lib.sb_attention_backward(words(*head, *[0] * 26, *[0] * 16), inputs, p, p, p, p, None))
+
+
+def test_partials_of_more_terms_than_64_bits_count():
+    part = order.Partial(0, 2**57, np.ones(2, np.float32), 1)
+    with pytest.raises(ValueError, match=f"{2**65} does not fit 64 bits"):
+        native.join_partials([part], 2**57)

@@ -20,10 +20,10 @@ class Arena {
 
   // At least this many bytes, contents undefined; nullptr where there is no memory.
   char* reserve(int64_t bytes) {
-    if (bytes <= size_) return data_;
+    if (data_ && bytes <= size_) return data_;
     free(data_);
     size_ = 0;
-    data_ = static_cast<char*>(aligned_alloc(kAlign, static_cast<size_t>(aligned(bytes))));
+    data_ = static_cast<char*>(aligned_alloc(kAlign, static_cast<size_t>(aligned(bytes > 0 ? bytes : 1))));
     if (data_) size_ = bytes;
     return data_;
   }

@@ -38,6 +38,9 @@ struct AttentionRows {
   int64_t at(const int64_t* s) const { return batch * s[0] + head * s[1] + query * s[2]; }
 };
 
+// Bytes of values with zeros in between that a thread keeps from one sum to the next.
+constexpr int64_t kKeptValues = int64_t{1} << 25;
+
 // A matrix by its first element and strides in elements.
 struct AttentionMatrix {
   const char* at;
@@ -152,6 +155,7 @@ bool AttentionBlock::sum(const AttentionSum& s, bool safe, Admits admits) {
       return false;
     }
   }
+  arena.trim(kKeptValues);
   return true;
 }
 

@@ -226,6 +226,7 @@ int check(const sb_top_k_desc& d, Footprint f[3]) {
     return fail("%s: k = %lld of %lld elements, largest = %lld; give a k from 0 to the length, and 0 or 1",
                 who, as_ll(d.k), as_ll(d.length), as_ll(d.largest));
   }
+  if (d.length > Span::kLimit) return too_far(who);  // with a step of 0 it could be any number
   int64_t rows;
   f[0].item = f[1].item = item_size(d.dtype);
   f[2].item = item_size(d.index_dtype);

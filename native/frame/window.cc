@@ -389,6 +389,9 @@ extern "C" int32_t sb_window(const sb_window_desc* desc, const void* in, void* o
   if (!desc) return fail("sb_window: no descriptor");
   const Kernels* k = kernels();
   if (!k || check_call(*desc, *k, in, out)) return -1;
+  for (int64_t i = 0; i < desc->rank; ++i) {
+    if (desc->out_shape[i] == 0) return 0;
+  }
   IeeeMode ieee;
   try {
     return Windowing(*desc, k->window->table[desc->op][desc->dtype], in, out).run(executor);

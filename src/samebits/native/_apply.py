@@ -40,7 +40,12 @@ def apply(
     """
     arrays = [as_array(x) for x in operands]
     target = None if dtype is None else named_dtype("dtype", dtype)
-    given = (exponent, exponent_bits, mantissa_bits)
+    given = tuple(
+        [
+            None if v is None else integer(k, v)
+            for k, v in (("exponent", exponent), ("exponent_bits", exponent_bits), ("mantissa_bits", mantissa_bits))
+        ]
+    )
     run = _planned(name, target, given, tuple([(x.dtype, x.shape, x.strides) for x in arrays]))
     if run is None:
         return arrays[0].copy()  # CVT-2: the bits as they are
@@ -120,12 +125,14 @@ def _checked(name: str, target: np.dtype | None, given: tuple[int | None, ...], 
     if name == "reduce_precision":
         exponents, mantissas = format_bits(bits[0], bits[1])
         return 256 * min(exponents, 255) + min(mantissas, 255)  # more bits than a dtype has change nothing
-    return 0 if exponent is None else integer("exponent", exponent)
+    return 0 if exponent is None else exponent
 
 
 def _real(code: Code, name: str, own: np.dtype, values: list[int], imm: int) -> int:
     if name == "integer_pow" and own.kind in "iu" and imm < 0:
         raise ValueError(f"integer_pow of integers takes an exponent of 0 or more, got {imm}")
+    if not -(1 << 63) <= imm < 1 << 63:
+        raise ValueError(f"integer_pow takes an exponent of 64 bits, got {imm}; multiply powers of smaller exponents")
     if name == "nextafter" and own in NARROW:
         raise TypeError(f"nextafter has no rule for {own}: widening would change what is next (ELT-6)")
     if own in NARROW and name not in ON_WORDS:  # NUM-7

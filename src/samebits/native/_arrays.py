@@ -16,8 +16,11 @@ _NUMBERS = {name: number for number, name in enumerate(DTYPES)}
 
 def number(dtype: np.dtype) -> int:
     """The dtype's number in the C ABI; TypeError where it has none."""
+    dtype = np.dtype(dtype)
+    if not dtype.isnative:
+        raise TypeError(f"{dtype} has another machine's byte order; give {dtype.newbyteorder('=')}")
     try:
-        return _NUMBERS[np.dtype(dtype).name]
+        return _NUMBERS[dtype.name]
     except KeyError:
         raise TypeError(f"the native library has no dtype {dtype}; it has {', '.join(DTYPES)}") from None
 

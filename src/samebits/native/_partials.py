@@ -1,12 +1,12 @@
 """Partial sums of a product whose k axis is split over workers (clauses SPLIT-1 to SPLIT-6)."""
 
 from collections.abc import Sequence
-from ctypes import c_int64, c_void_p
+from ctypes import c_void_p
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from samebits.native._arrays import number
+from samebits.native._arrays import number, words
 from samebits.native._dot import matmul
 from samebits.native._library import check, library
 from samebits.order._constants import CHUNK
@@ -41,8 +41,8 @@ def join_partials(partials: Sequence[Partial], k: int, out_dtype: DTypeLike | No
     count = len(ordered)
     # The tree over rows is the tree over as many chunks: a row counts as one (clause ACC-4).
     scale = CHUNK // ordered[0].unit
-    ranges = (c_int64 * (2 * count))(*(scale * term for p in ordered for term in (p.start, p.stop)))
-    descriptor = (c_int64 * 4)(number(values[0].dtype), number(out_dtype), scale * k, out.size)
+    ranges = words(scale * term for p in ordered for term in (p.start, p.stop))
+    descriptor = words(number(values[0].dtype), number(out_dtype), scale * k, out.size)
     pointers = (c_void_p * count)(*(v.ctypes.data for v in values))
     check(library().sb_join_partials(descriptor, count, ranges, pointers, out.ctypes.data, None))
     return out

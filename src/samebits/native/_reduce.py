@@ -13,7 +13,7 @@ from samebits.native._apply import apply
 from samebits.native._arrays import groups, number, padded, pointer, words
 from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
-from samebits.order._arguments import result_dtype
+from samebits.order._arguments import named_dtype, result_dtype
 from samebits.order._axes import Axis, reduced_axes
 from samebits.order._dtypes import NARROW, booleans, floats, is_float, ordered
 from samebits.order._parts import by_parts
@@ -92,7 +92,7 @@ def argmin(x: ArrayLike, axis: int | None = None, keepdims: bool = False, dtype:
 
 
 def _arg(op: str, x: ArrayLike, axis: int | None, keepdims: bool, dtype: DTypeLike) -> NDArray:
-    x, dtype = ordered(x, op), np.dtype(dtype)
+    x, dtype = ordered(x, op), named_dtype("dtype", dtype)
     if dtype not in (np.int32, np.int64):
         raise TypeError(f"{op} returns int32 or int64, not {dtype}")
     if 0 in [x.shape[i] for i in reduced_axes(axis, x.ndim)]:

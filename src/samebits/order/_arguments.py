@@ -1,18 +1,30 @@
 """Arguments that are not arrays: integers, and the dtype of a product's result; shared with the native calls."""
 
-from numbers import Integral
+from operator import index
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from samebits.order._dtypes import FLOAT32, NARROW
+from samebits.order._dtypes import FLOAT32, NARROW, as_array, is_float
 
 
 def integer(name: str, value: object) -> int:
     """value as an int; TypeError says which argument it was."""
-    if not isinstance(value, Integral):
-        raise TypeError(f"{name} is {value!r}; give an integer")
-    return int(value)
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; give an integer") from None
+
+
+def real(name: str, value: object) -> float:
+    """value, a real number of any kind, as a float; TypeError says which argument it was."""
+    try:
+        number = as_array(value)  # type: ignore[arg-type]
+    except ValueError:
+        number = np.array(None)
+    if number.ndim or not (is_float(number.dtype) or number.dtype.kind in "iu"):
+        raise TypeError(f"{name} is {value!r}; give a real number, such as 1e-5")
+    return float(number)
 
 
 def named_dtype(name: str, value: DTypeLike) -> np.dtype:

@@ -180,8 +180,8 @@ def attention_backward(
     for b in range(a.shape[0]):
         for g in range(a.k.shape[1]):
             sums = [_head(a, d, b, h, dq_view[b, h]) for h in range(g * heads, (g + 1) * heads)]
-            for view, parts in zip((dk_view[b, g], dv_view[b, g]), zip(*sums, strict=True), strict=True):
-                zero = np.zeros_like(parts[0])
+            for i, view in enumerate((dk_view[b, g], dv_view[b, g])):
+                parts, zero = [s[i] for s in sums], widen(np.zeros(view.shape, view.dtype))
                 view[...] = narrow(canonical(join(parts, np.add, zero) + zero.dtype.type(0)), a.out_dtype)  # ATT-10
     return dq, dk, dv
 

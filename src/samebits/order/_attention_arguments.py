@@ -7,10 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from samebits.order._arguments import integer, result_dtype
+from samebits.order._arguments import integer, real, result_dtype
 from samebits.order._dtypes import FLOAT32, NARROW, as_array, booleans, floats, same_dtype
 
 Layout = Literal["BHLD", "BLHD"]
+_FARTHEST = 1 << 40  # what the library takes
 
 
 @dataclass(frozen=True)
@@ -107,14 +108,17 @@ def attention_arguments(
     span = 0 if window is None else integer("window", window)
     if window is not None and span < 1:
         raise ValueError(f"window is {window}; give the number of keys that a query sees, its own included, or None")
-    if scale is None:
-        scale = 1 / math.sqrt(d) if d else 1.0
+    if span > _FARTHEST:
+        raise ValueError(f"window is {window}, more than the 2^40 keys that any query sees; give None for all of them")
+    scale = real("scale", scale) if scale is not None else 1 / math.sqrt(d) if d else 1.0
     if not math.isfinite(scale):
         raise ValueError(f"scale is {scale}; give a finite number")
     own = _per_entry("lengths", lengths, b)
     first = _per_entry("starts", starts, b)
     moved: Any = _per_entry("offset", offset, b) if np.ndim(offset) else integer("offset", offset)
-    checked = Attention(q4, k4, v4, mask, bias, own, first, moved, pages, bool(causal), span, float(scale), keys,
+    if not isinstance(moved, np.ndarray) and abs(moved) > _FARTHEST:
+        raise ValueError(f"offset is {moved}, beyond 2^40 and so beyond the position of any key; give a smaller one")
+    checked = Attention(q4, k4, v4, mask, bias, own, first, moved, pages, bool(causal), span, scale, keys,
                         layout, result)  # fmt: skip
     _check_contents(checked)
     return checked

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from samebits.order._arguments import integer
 from samebits.order._dtypes import FLOAT32, FLOAT64, as_array, canonical, is_float, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
@@ -270,13 +271,14 @@ def integer_pow(x: ArrayLike, exponent: int) -> NDArray:
 
     Raises ValueError for a negative exponent of integers.
     """
+    exponent = integer("exponent", exponent)
     if np.iscomplexobj(x):
         return evaluate("integer_pow", x, exponent=exponent)
     if exponent < 0 and np.asarray(x).dtype.kind in "iu":
         raise ValueError(f"integer_pow of integers takes an exponent of 0 or more, got {exponent}")
 
     def chain(x: NDArray) -> NDArray:
-        power, q, acc = x, int(np.absolute(exponent)), None
+        power, q, acc = x, -exponent if exponent < 0 else exponent, None
         while q > 0:
             if q & 1:
                 acc = power if acc is None else acc * power

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from samebits.order._arguments import named_dtype
 from samebits.order._axes import Axis, flatten
 from samebits.order._dtypes import booleans, canonical, is_float, ordered, widen
 from samebits.order._ieee import reference
@@ -63,7 +64,9 @@ def min(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
 def _arg(
     x: ArrayLike, axis: int | None, keepdims: bool, dtype: DTypeLike, name: str, beats: Callable[..., NDArray]
 ) -> NDArray:
-    x = ordered(x, name)
+    x, dtype = ordered(x, name), named_dtype("dtype", dtype)
+    if dtype not in (np.int32, np.int64):
+        raise TypeError(f"{name} returns int32 or int64, not {dtype}")
     flat = flatten(x, axis)
     if flat.length == 0:
         raise ValueError(f"{name} over no elements has no index (shape {x.shape}, axis {axis}; clause ARG-2)")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from samebits.order import _rows, _rows_backward
+from samebits.order._arguments import integer, real
 from samebits.order._dtypes import NARROW, as_array, floats
 
 
@@ -192,7 +193,7 @@ def layer_norm(x: ArrayLike, g: ArrayLike | None = None, b: ArrayLike | None = N
     """(x - mean) / sqrt(variance + eps) · g + b along the last axis (clause ROW-7). g, b: [n], or None."""
     x = _rows_of(floats(x, "layer_norm"), -1, "layer_norm")
     g, b = (_parameter("layer_norm", what, a, x, x.shape[-1:]) for what, a in (("g", g), ("b", b)))
-    return RowCall(_rows.layer_norm, (x, g, b), (eps,), (x.dtype,), (_same,))
+    return RowCall(_rows.layer_norm, (x, g, b), (real("eps", eps),), (x.dtype,), (_same,))
 
 
 def layer_norm_vjp(
@@ -207,7 +208,9 @@ def layer_norm_vjp(
     u = _like("layer_norm_vjp", "the result's gradient", u, x)
     g = _parameter("layer_norm_vjp", "g", g, x, x.shape[-1:])
     of = _gradients(x, g, bias)
-    return RowCall(_rows_backward.layer_norm_vjp, (x, u, g), (bias, eps), of, (_same, *[_flat] * (len(of) - 1)))
+    return RowCall(
+        _rows_backward.layer_norm_vjp, (x, u, g), (bool(bias), real("eps", eps)), of, (_same, *[_flat] * (len(of) - 1))
+    )
 
 
 def _gradients(x: NDArray, g: NDArray | None, bias: bool) -> tuple[np.dtype, ...]:
@@ -223,7 +226,8 @@ def _flat(y: NDArray) -> NDArray:
 def rms_norm(x: ArrayLike, g: ArrayLike | None = None, eps: float = 1e-6) -> RowCall:
     """x / sqrt(mean(x²) + eps) · g along the last axis (clause ROW-8). g: [n], or None."""
     x = _rows_of(floats(x, "rms_norm"), -1, "rms_norm")
-    return RowCall(_rows.rms_norm, (x, _parameter("rms_norm", "g", g, x, x.shape[-1:])), (eps,), (x.dtype,), (_same,))
+    return RowCall(_rows.rms_norm, (x, _parameter("rms_norm", "g", g, x, x.shape[-1:])), (real("eps", eps),),
+                   (x.dtype,), (_same,))  # fmt: skip
 
 
 def rms_norm_vjp(x: ArrayLike, u: ArrayLike, g: ArrayLike | None = None, eps: float = 1e-6) -> RowCall:
@@ -232,7 +236,7 @@ def rms_norm_vjp(x: ArrayLike, u: ArrayLike, g: ArrayLike | None = None, eps: fl
     u = _like("rms_norm_vjp", "the result's gradient", u, x)
     g = _parameter("rms_norm_vjp", "g", g, x, x.shape[-1:])
     of = (x.dtype,) if g is None else (x.dtype, g.dtype)
-    return RowCall(_rows_backward.rms_norm_vjp, (x, u, g), (eps,), of, (_same, _flat)[: len(of)])
+    return RowCall(_rows_backward.rms_norm_vjp, (x, u, g), (real("eps", eps),), of, (_same, _flat)[: len(of)])
 
 
 def _grouped(name: str, x: ArrayLike, groups: int) -> tuple[NDArray, tuple[int, ...]]:
@@ -240,6 +244,7 @@ def _grouped(name: str, x: ArrayLike, groups: int) -> tuple[NDArray, tuple[int, 
     x = floats(x, name)
     if x.ndim < 2:
         raise ValueError(f"{name} takes [batch, channels, ...], got shape {x.shape}")
+    groups = integer("groups", groups)
     if groups < 1 or x.shape[1] % groups:
         raise ValueError(f"{name}: {groups} groups of {x.shape[1]} channels (axis 1 of {x.shape}) are not equal; "
                          "the channels must divide by the groups")  # fmt: skip
@@ -258,7 +263,7 @@ def group_norm(
     """layer_norm of each group of neighbouring channels of x [B, C, ...] (clause ROW-7). g, b: [C], or None."""
     x, shape = _grouped("group_norm", x, groups)
     g, b = (_channels("group_norm", what, a, x) for what, a in (("g", g), ("b", b)))
-    return RowCall(_rows.layer_norm, (x, g, b), (eps,), (x.dtype,), (lambda y: y.reshape(shape),), 3, 2)
+    return RowCall(_rows.layer_norm, (x, g, b), (real("eps", eps),), (x.dtype,), (lambda y: y.reshape(shape),), 3, 2)
 
 
 def group_norm_vjp(
@@ -271,7 +276,7 @@ def group_norm_vjp(
     g = _channels(name, "g", g, x)
     of = _gradients(x, g, bias)
     finish = (lambda y: y.reshape(shape), *[_flat] * (len(of) - 1))
-    return RowCall(_rows_backward.layer_norm_vjp, (x, u, g), (bias, eps), of, finish, 3, 2, (-1,))
+    return RowCall(_rows_backward.layer_norm_vjp, (x, u, g), (bool(bias), real("eps", eps)), of, finish, 3, 2, (-1,))
 
 
 # ---- activations ----
@@ -327,7 +332,7 @@ def _rotary(
             raise ValueError(f"{name}: {what} has shape {table.shape}, which does not broadcast to the pairs "
                              f"{parts[0].shape}; give [..., {half}], a number for each pair")  # fmt: skip
         arranged.append(table)
-    return RowCall(rule, (*parts, *arranged), (interleaved,), (x.dtype,), (_same,))
+    return RowCall(rule, (*parts, *arranged), (bool(interleaved),), (x.dtype,), (_same,))
 
 
 def rotary(x: ArrayLike, cos: ArrayLike, sin: ArrayLike, interleaved: bool = False) -> RowCall:

@@ -47,7 +47,7 @@ class _Arrays:
 
     def pair(self, first: NDArray, second: NDArray, interleaved: bool) -> NDArray:
         if interleaved:
-            return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], -1)
+            return np.stack([first, second], axis=-1).reshape(*first.shape[:-1], 2 * first.shape[-1])
         return np.concatenate([first, second], axis=-1)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from samebits.order._arguments import integer
+from samebits.order._arguments import integer, named_dtype
 from samebits.order._axes import reduced_axes
 from samebits.order._dtypes import is_float, ordered, widen
 from samebits.order._ieee import reference
@@ -12,7 +12,7 @@ from samebits.order._ieee import reference
 def top_k_operands(name: str, x: ArrayLike, k: int | None, axis: int, dtype: DTypeLike) -> tuple[NDArray, int, int]:
     """x, k and the axis after the checks; TypeError or ValueError names the operation."""
     x = ordered(x, name)
-    if np.dtype(dtype) not in (np.int32, np.int64):
+    if named_dtype("dtype", dtype) not in (np.int32, np.int64):
         raise TypeError(f"{name} returns indices of int32 or int64, not {np.dtype(dtype)}")
     (axis,) = reduced_axes(axis, x.ndim)
     n = x.shape[axis]

@@ -1,7 +1,7 @@
 """Where windows lie: the arguments of a windowed reduction, checked; shared with the native calls (clause WIN-1)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,6 +32,8 @@ class Windows:
 
 
 def _per_axis(name: str, what: str, value: PerAxis, rank: int) -> tuple[int, ...]:
+    if not isinstance(value, int | np.integer | Iterable):
+        raise TypeError(f"{name} takes a {what} that is an integer, or one for each of {rank} axes, got {value!r}")
     row = (value,) * rank if isinstance(value, int | np.integer) else tuple(value)
     row = tuple(integer(what, v) for v in row)
     if len(row) != rank:
@@ -41,6 +43,16 @@ def _per_axis(name: str, what: str, value: PerAxis, rank: int) -> tuple[int, ...
     return row
 
 
+def _pairs(name: str, padding: object, rank: int) -> list[tuple]:
+    if isinstance(padding, Iterable):
+        rows = list(padding)
+        if all(isinstance(row, Iterable) for row in rows):
+            return [tuple(row) for row in rows]
+    raise TypeError(
+        f"{name} takes a padding that is an integer, or (low, high) for each of {rank} axes, got {padding!r}"
+    )
+
+
 def windows(name: str, shape: tuple[int, ...], window: PerAxis, strides: PerAxis = 1, padding: Padding = 0,
             base_dilation: PerAxis = 1, window_dilation: PerAxis = 1) -> Windows:  # fmt: skip
     """The windows over an array of this shape; ValueError or TypeError names the operation and the argument."""
@@ -48,7 +60,7 @@ def windows(name: str, shape: tuple[int, ...], window: PerAxis, strides: PerAxis
     sizes, steps = _per_axis(name, "window", window, rank), _per_axis(name, "strides", strides, rank)
     base = _per_axis(name, "base_dilation", base_dilation, rank)
     spread = _per_axis(name, "window_dilation", window_dilation, rank)
-    pads = [(padding, padding)] * rank if isinstance(padding, int | np.integer) else [tuple(p) for p in padding]
+    pads = [(padding, padding)] * rank if isinstance(padding, int | np.integer) else _pairs(name, padding, rank)
     if len(pads) != rank or any(len(p) != 2 for p in pads):
         raise ValueError(f"{name} takes a padding (low, high) for each of {rank} axes, got {padding}")
     pads = [(integer("padding", low), integer("padding", high)) for low, high in pads]

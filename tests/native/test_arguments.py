@@ -151,3 +151,24 @@ def test_partials_of_more_terms_than_64_bits_count():
     part = order.Partial(0, 2**57, np.ones(2, np.float32), 1)
     with pytest.raises(ValueError, match=f"{2**65} does not fit 64 bits"):
         native.join_partials([part], 2**57)
+
+
+ONE_AXIS = ("softmax", "logsumexp", "sort", "cumsum")
+
+
+@pytest.mark.parametrize("name", [*ONE_AXIS, "sum"])
+@pytest.mark.parametrize("module", [native, order])
+def test_axes_that_are_none(module, name):
+    function = getattr(module, name)
+    for axis in (1.5, "a", *((None, [0], (0, 1)) if name in ONE_AXIS else ([0.5],))):
+        with pytest.raises(TypeError, match=r"axis is .*; give an integer"):
+            function(X, axis)
+    for axis in (2, -3, 2**70):
+        with pytest.raises(ValueError, match=f"axis {axis} is out of bounds for array of dimension 2"):
+            function(X, axis)
+    assert np.array_equal(function(X, np.array(1)), function(X, -1))
+
+
+def test_flags_may_be_any_true_number():
+    same("top_k", X, 2, 1, 5)
+    same("cumsum", X, 1, 5)

@@ -6,14 +6,14 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.native._arrays import MAX_RANK, merge_jointly, number, padded, pointer, strided, words
 from samebits.native._library import check, library
 from samebits.native._program import CUMULATIVE
-from samebits.order._axes import reduced_axes
+from samebits.order._axes import one_axis
 from samebits.order._dtypes import floats
 from samebits.order._parts import by_parts
 
 
 def _cumulative(op: str, x: ArrayLike, axis: int, reverse: bool) -> NDArray:
     x = floats(x, f"cum{op}")
-    (axis,) = reduced_axes(axis, x.ndim)
+    axis = one_axis(axis, x.ndim)
     source, steps = strided(x)
     out = np.empty(x.shape, x.dtype)
     rest = [i for i in range(x.ndim) if i != axis]
@@ -22,7 +22,7 @@ def _cumulative(op: str, x: ArrayLike, axis: int, reverse: bool) -> NDArray:
     if len(shape) > MAX_RANK:
         first = np.ascontiguousarray(np.moveaxis(x, axis, 0))
         return np.moveaxis(_cumulative(op, first.reshape(len(first), -1), 0, reverse).reshape(first.shape), 0, axis)
-    descriptor = words(CUMULATIVE[op], number(x.dtype), int(reverse), len(shape), padded(shape), padded(in_steps),
+    descriptor = words(CUMULATIVE[op], number(x.dtype), int(bool(reverse)), len(shape), padded(shape), padded(in_steps),
                        padded(out_steps), x.shape[axis], steps[axis], strided(out)[1][axis])  # fmt: skip
     check(library().sb_cumulative(descriptor, pointer(source), pointer(out), None))
     return out

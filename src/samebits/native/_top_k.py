@@ -16,7 +16,7 @@ def top_k(
 
     x: floats, integers, booleans; indices: int32 or int64. Raises TypeError, and ValueError for a k that does not fit.
     """
-    return _first(*top_k_operands("top_k", x, k, axis, dtype), largest, np.dtype(dtype))
+    return _first(*top_k_operands("top_k", x, k, axis, dtype), bool(largest), np.dtype(dtype))
 
 
 def sort(x: ArrayLike, axis: int = -1) -> NDArray:

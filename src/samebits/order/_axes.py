@@ -6,16 +6,32 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from samebits.order._arguments import integer
+
 Axis = int | Sequence[int] | None
 
 
 def reduced_axes(axis: Axis, rank: int) -> tuple[int, ...]:
-    """The reduced axes in ascending order; ValueError (NumPy's AxisError) for one out of range or twice."""
+    """The reduced axes in ascending order; ValueError (NumPy's AxisError) for one out of range or twice, TypeError."""
     if axis is None:
         return tuple(range(rank))
-    given = (axis,) if isinstance(axis, int | np.integer) else tuple(axis)
+    given = [integer("axis", a) for a in axis] if isinstance(axis, list | tuple | range) else [integer("axis", axis)]
+    for a in given:
+        _in_range(a, rank)
     axes = tuple(sorted(np.lib.array_utils.normalize_axis_tuple(given, rank)))
     return axes
+
+
+def one_axis(axis: int, rank: int) -> int:
+    """An axis from 0 on; ValueError (NumPy's AxisError) for one out of range, TypeError for what is no integer."""
+    axis = integer("axis", axis)
+    _in_range(axis, rank)
+    return axis % rank
+
+
+def _in_range(axis: int, rank: int) -> None:
+    if not -rank <= axis < rank:
+        raise np.exceptions.AxisError(f"axis {axis} is out of bounds for array of dimension {rank}")
 
 
 @dataclass(frozen=True)

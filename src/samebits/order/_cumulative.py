@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from samebits.order._axes import one_axis
 from samebits.order._chunks import chunks
 from samebits.order._dtypes import canonical, floats, narrow, widen
 from samebits.order._extrema import maximum_of, minimum_of
@@ -18,6 +19,7 @@ _Combine = Callable[[NDArray, NDArray], NDArray]
 def _along(x: ArrayLike, axis: int, reverse: bool, name: str, scan: Callable[[NDArray], NDArray]) -> NDArray:
     x = floats(x, name)
     order = slice(None, None, -1 if reverse else 1)  # CUM-6
+    axis = one_axis(axis, x.ndim)
     rows = np.moveaxis(x, axis, -1)[..., order]
     return np.moveaxis(narrow(scan(widen(rows)), x.dtype)[..., order], -1, axis)
 

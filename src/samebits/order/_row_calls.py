@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from samebits.order import _rows, _rows_backward
 from samebits.order._arguments import integer, real
+from samebits.order._axes import one_axis
 from samebits.order._dtypes import NARROW, as_array, floats
 
 
@@ -37,7 +38,7 @@ def _rows_of(x: NDArray, axis: int, name: str) -> NDArray:
     """The axis moved to the end."""
     if x.ndim == 0:
         raise ValueError(f"{name} takes an array with at least one axis, got a single number; give x[None]")
-    return np.moveaxis(x, axis, -1)
+    return np.moveaxis(x, one_axis(axis, x.ndim), -1)
 
 
 def _back(axis: int) -> Callable[[NDArray], NDArray]:

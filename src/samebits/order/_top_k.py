@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from samebits.order._arguments import integer, named_dtype
-from samebits.order._axes import reduced_axes
+from samebits.order._axes import one_axis
 from samebits.order._dtypes import is_float, ordered, widen
 from samebits.order._ieee import reference
 
@@ -14,7 +14,7 @@ def top_k_operands(name: str, x: ArrayLike, k: int | None, axis: int, dtype: DTy
     x = ordered(x, name)
     if named_dtype("dtype", dtype) not in (np.int32, np.int64):
         raise TypeError(f"{name} returns indices of int32 or int64, not {np.dtype(dtype)}")
-    (axis,) = reduced_axes(axis, x.ndim)
+    axis = one_axis(axis, x.ndim)
     n = x.shape[axis]
     count = n if k is None else integer("k", k)
     if not 0 <= count <= n:

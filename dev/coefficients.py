@@ -189,6 +189,29 @@ def sixteenths() -> list[int]:
     return [w - (i << 48) for i, w in enumerate(words)]
 
 
+def camel(name: str) -> str:
+    return "k" + "".join(part.capitalize() for part in name.split("_"))
+
+
+def floats() -> dict[str, list[float]]:
+    """Constants of kernels in pairs of float32 (native/kernels/inner/math_pairs.h), each a float32."""
+    powers = [mpf(2) ** (mpf(i) / 32) for i in range(32)]
+    heads = [parts(p, 24)[0] for p in powers]
+    bound = LN2 / 64 * mpf("1.0001")
+    series, _ = fit(taylor(lambda j: 1 / mp.factorial(j + 2)), lambda r: r * r, 2, -bound, bound, [0.5])
+    margin = mpf(3) / 4 * mpf(2) ** -35
+    return {
+        "inv_ln2_float": parts(1 / LN2, 24),
+        "ln2_float": parts(LN2, 24, 24),
+        # (exp(r) - 1 - r) / r^2 for |r| <= ln(2)/64
+        "exp_thirty_second": [0.5] + [parts(c, 24)[0] for c in series],
+        # 2^(i/32) is head (1 + tail), here with the tail a margin larger
+        "thirty_seconds": heads,
+        "thirty_seconds_above": [parts(p / h - 1 + margin, 24)[0] for p, h in zip(powers, heads, strict=True)],
+        "thirty_seconds_margin": [float(margin)],
+    }
+
+
 def files() -> dict[Path, str]:
     """The generated files, by path."""
     tables = polynomials() | constants()
@@ -199,14 +222,16 @@ def files() -> dict[Path, str]:
     python = ['"""Constants of the functions, made by dev/coefficients.py (spec/functions.md). Do not edit."""', "",
               "_h = float.fromhex", ""]  # fmt: skip
     for name, values in tables.items():
-        camel = "k" + "".join(part.capitalize() for part in name.split("_"))
-        header += [f"[[maybe_unused]] constexpr double {camel}[] = {{"]
+        header += [f"[[maybe_unused]] constexpr double {camel(name)}[] = {{"]
         header += [f"    {v.hex()},  // {v!r}" for v in values] + ["};"]
         if name in KERNELS_ONLY:
             continue
         python += [f"{name.upper()} = ["] + [f'    _h("{v.hex()}"),  # {v!r}' for v in values] + ["]"]
     header += ["[[maybe_unused]] alignas(64) constexpr int64_t kSixteenths[] = {"]
     header += [f"    {w:#018x}," for w in sixteenths()] + ["};"]
+    for name, values in floats().items():
+        header += [f"[[maybe_unused]] alignas(64) constexpr float {camel(name)}[] = {{"]
+        header += [f"    {v.hex()}f,  // {v!r}" for v in values] + ["};"]
     header += ["[[maybe_unused]] constexpr uint64_t kTwoOverPiWords[] = {"]
     header += [f"    {w:#018x}u," for w in words] + ["};", "", "}  // namespace", "}  // namespace sb",
                "// clang-format on", "#endif  // SB_KERNELS_INNER_MATH_COEFFICIENTS_H_", ""]  # fmt: skip

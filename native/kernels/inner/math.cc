@@ -9,6 +9,7 @@
 #include "kernels/inner/math_hyperbolic.h"
 #include "kernels/inner/math_inverse.h"
 #include "kernels/inner/math_log.h"
+#include "kernels/inner/math_pairs.h"
 #include "kernels/inner/math_pow.h"
 #include "kernels/inner/math_quick.h"
 #include "kernels/inner/math_root.h"
@@ -80,17 +81,58 @@ SB_INLINE void quick_group(const float* x, float* y) {
   store_group(y, Quick<F>::finish(in, narrow(value)));
 }
 
+#if SB_VBYTES == 64
+// The same by math_pairs.h.
 template <class F>
-void quick(const void* x, void* y, int64_t n) {
-  constexpr int64_t lanes = kGroup * kF64Lanes;
+__attribute__((noinline)) void decide_paired(const float* x, float* y) {
+  const Floats in = load_floats(x);
+  PairedResult out = paired_result<F>(in);
+  for (int i = 0; i < kGroup; ++i) {
+    if (out.doubt[i] == 0) continue;
+    f32h half[2];
+    memcpy(half, &in.v[i], sizeof half);
+    if (out.doubt[i] & 0xff) half[0] = apply<F>(half[0]);
+    if (out.doubt[i] >> 8) half[1] = apply<F>(half[1]);
+    out.y.v[i] = _mm512_mask_mov_ps(out.y.v[i], out.doubt[i], load<f32v>(half));
+  }
+  store_floats(y, out.y);
+}
+template <class F>
+SB_INLINE void paired_group(const float* x, float* y) {
+  const PairedResult out = paired_result<F>(load_floats(x));
+  unsigned any = 0;
+#pragma GCC unroll 8
+  for (int i = 0; i < kGroup; ++i) any |= out.doubt[i];
+  if (__builtin_expect(any != 0, 0)) return decide_paired<F>(x, y);
+  store_floats(y, out.y);
+}
+#endif
+
+// Lanes of a group, and what computes one.
+template <class F>
+struct QuickLoop {
+  static constexpr int64_t kLanes = kGroup * kF64Lanes;
+  static SB_INLINE void group(const float* x, float* y) { quick_group<F>(x, y); }
+};
+template <class F>
+struct PairedLoop {
+  static constexpr int64_t kLanes = kGroup * kF32Lanes;
+#if SB_VBYTES == 64
+  static SB_INLINE void group(const float* x, float* y) { paired_group<F>(x, y); }
+#endif
+};
+
+template <class Loop>
+void by_groups(const void* x, void* y, int64_t n) {
+  constexpr int64_t lanes = Loop::kLanes;
   const float* in = static_cast<const float*>(x);
   float* out = static_cast<float*>(y);
-  for (; n >= lanes; n -= lanes, in += lanes, out += lanes) quick_group<F>(in, out);
+  for (; n >= lanes; n -= lanes, in += lanes, out += lanes) Loop::group(in, out);
   if (n > 0) {
     float rest[lanes];
     for (float& v : rest) v = 1.0f;  // a lane in doubt costs time, and none is at 1
     memcpy(rest, in, static_cast<size_t>(n) * sizeof(float));
-    quick_group<F>(rest, rest);
+    Loop::group(rest, rest);
     memcpy(out, rest, static_cast<size_t>(n) * sizeof(float));
   }
 }
@@ -112,8 +154,10 @@ void binary(const void* a, const void* b, void* y, int64_t n) {
 
 template <class F>
 constexpr UnaryFn f32_loop() {
-  if constexpr (Quick<F>::kExists) {
-    return quick<F>;
+  if constexpr (Paired<F>::kExists) {
+    return by_groups<PairedLoop<F>>;
+  } else if constexpr (Quick<F>::kExists) {
+    return by_groups<QuickLoop<F>>;
   } else {
     return unary<F, f32h>;
   }

@@ -188,6 +188,9 @@ class Finder {
     bool fits = true;
     for (size_t i = 0; i < s.operands.size(); ++i) {
       const Access a = grouped(l.operands[i], l.length / rows_);
+      // Rows that lie in each other (a reduction over the first axis: columns) share cache lines, so that
+      // blocks of them would read everything again and again.
+      fits &= a.step == 0 || a.high - a.low <= std::abs(a.step);
       const bool writes = static_cast<int64_t>(i) >= s.inputs;
       int64_t& at = use_of_[static_cast<size_t>(s.operands[i].buffer)];
       if (at < 0) {

@@ -511,6 +511,9 @@ def rows() -> Iterator[Case]:
             yield Case(f"{name}_{dtype.name}", f"ROW-{clause}", name, [x, *scales])
             gradient = each if name == "logsumexp" else u
             yield Case(f"{name}_vjp_{dtype.name}", f"ROW-{clause}", f"{name}_vjp", [x, gradient, *scales[:1]])
+        by_erfc = {"approximate": 0}
+        yield Case(f"gelu_erfc_{dtype.name}", "ROW-10", "gelu", [x], by_erfc)
+        yield Case(f"gelu_erfc_vjp_{dtype.name}", "ROW-10", "gelu_vjp", [x, u], by_erfc)
         label, p = np.array([20, 3], np.int32), np.abs(u)
         for clause, labels in ((5, label), (6, p)):
             yield Case(f"cross_entropy{clause}_{dtype.name}", f"ROW-{clause}", "cross_entropy", [x, labels])

@@ -66,6 +66,16 @@ def test_rows(children, numbers, name, dtype, rows, n, special, seed, flush):
     check(children, function(name), arguments, flush=flush)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_gelu_by_erfc(children, numbers, dtype):
+    """ROW-10."""
+    for n in (1, 17, 257, 1000):
+        x, u = numbers(n, (2, n), dtype), numbers(n + 1, (2, n), dtype)
+        by_erfc = check(children, "gelu", [x], approximate=False)
+        check(children, "gelu_vjp", [x, u], approximate=False)
+    assert not bits.same(by_erfc[0], order.gelu(x))
+
+
 @settings(max_examples=60, deadline=None)
 @given(name=st.sampled_from(["softmax", "log_softmax", "logsumexp", "softmax_vjp"]), dtype=st.sampled_from(DTYPES),
        shape=st.lists(st.sampled_from([0, 1, 2, 3, 5, 17]), min_size=1, max_size=4), permutation=st.randoms(),

@@ -75,6 +75,8 @@ CASES = {
                  lambda: native.rms_norm_vjp(X, U, G, eps=EPS)),
     "group_norm": (group_norm, [X3, G3, B3], [], U3, lambda: native.group_norm(X3, 3, G3, B3, EPS),
                    lambda: native.group_norm_vjp(X3, U3, 3, G3, eps=EPS)),
+    "gelu by erfc": (lambda x: jax.nn.gelu(x, approximate=False), [X], [], U, lambda: native.gelu(X, approximate=False),
+                     lambda: native.gelu_vjp(X, U, approximate=False)),
     "gelu": (jax.nn.gelu, [X], [], U, lambda: native.gelu(X), lambda: native.gelu_vjp(X, U)),
     "silu": (jax.nn.silu, [X], [], U, lambda: native.silu(X), lambda: native.silu_vjp(X, U)),
     "rotary": (rotary, [EVEN], [COS, SIN], TURNED, lambda: native.rotary(EVEN, COS, SIN),

@@ -17,12 +17,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dev.fuzz import attention, calls, products, rows
+from dev.fuzz import attention, calls, products, reductions, rows
 from dev.fuzz.draw import aligned
 from dev.fuzz.host import Executor, Mode, submit
 from samebits.native._library import library
 
-KINDS = products.KINDS | calls.KINDS | rows.KINDS | attention.KINDS
+KINDS = products.KINDS | calls.KINDS | rows.KINDS | reductions.KINDS | attention.KINDS
 
 
 def run(kind: str, seed: int, mode: Mode | None) -> str | None:

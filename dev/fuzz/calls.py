@@ -183,12 +183,28 @@ def draw_scatter(rng: Generator) -> Trial:
     return Call(name, [array(rng, dtype, [rows, *rest]), index, array(rng, dtype, [count, *rest])]).trial()
 
 
+def draw_complex(rng: Generator) -> Trial:
+    """An operation on complex numbers, by parts."""
+    part = str(rng.choice(["float32", "float64"]))
+    shape = shape_of(rng, int(rng.integers(1, 4)), 200)
+    z, w = (order.complex(array(rng, part, shape), array(rng, part, shape)) for _ in range(2))
+    one = ["neg", "conj", "abs", "sign", "real", "imag", "square", "sqrt", "rsqrt", "exp", "expm1", "log",
+           "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh",
+           "logistic"]  # fmt: skip
+    if rng.random() < 0.7:
+        name = str(rng.choice(one))
+        return Call(name, [z], {}, lambda x: native.apply(name, x)).trial()
+    name = str(rng.choice(["add", "sub", "mul", "div", "eq", "ne", "pow"]))
+    return Call(name, [z, w], {}, lambda a, b: native.apply(name, a, b)).trial()
+
+
 KINDS: dict[str, tuple[Callable[[Generator], Trial], int]] = {
     "elementwise": (draw_elementwise, 6),
     "convert": (draw_convert, 1),
     "reduction": (draw_reduction, 4),
     "cumulative": (draw_cumulative, 2),
     "scatter": (draw_scatter, 1),
+    "complex": (draw_complex, 2),
 }
 """Of each kind what draws a case, and its share."""
 assert set(WORDS) >= set(FLOATS)

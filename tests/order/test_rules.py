@@ -5,6 +5,7 @@ from pathlib import Path
 
 import samebits.order
 from samebits._rules import OPERATIONS, clause
+from samebits.order._complex import FORMULAS
 
 SPEC = Path(__file__).parents[2] / "spec" / "order.md"
 FAMILIES = "DOT CONV ATT SUM PROD MAX ARG ANY WIN ACC CUM SCT TOP ELT FUN CVT CPX MOVE EXACT SPLIT ROW LEVEL BATCH"
@@ -32,3 +33,10 @@ def test_each_function_of_the_reference_has_a_row():
     functions = {name for name in vars(samebits.order) if not name.startswith("_") and name.islower()}
     assert len(functions) > 100
     assert functions - BESIDE == {o.reference for o in OPERATIONS.values() if o.reference}
+
+
+def test_each_complex_operation_has_a_row_of_its_own():
+    rows = {name.removeprefix("complex_") for name in OPERATIONS if OPERATIONS[name].clause.startswith("CPX-")}
+    assert rows >= FORMULAS.keys()
+    assert clause("complex_div") == "CPX-4"
+    assert clause("gelu_erfc") != clause("gelu")

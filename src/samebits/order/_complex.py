@@ -2,7 +2,8 @@
 
 A formula takes and returns real values of some arithmetic: NumPy arrays for ``samebits.order``, values of a program for
 the native library and the frontends. Each operator and function in it is one operation of the contract; ``where``
-chooses by lane, so nothing here depends on data. Formulas and what they keep of C99's Annex G: spec/order.md.
+chooses by lane, so nothing here depends on data. The same steps as text: spec/complex.md; what they keep of C99's
+Annex G: spec/order.md.
 """
 
 import math

@@ -9,15 +9,13 @@ largest error in units of the last place of the value, and where. SciPy is neede
 """
 
 import argparse
-import math
 import os
-from collections.abc import Callable
-from typing import Any
 
 os.environ.setdefault("SAMEBITS_THREADS", "1")
 
 import mpmath
 import numpy as np
+from oracle import EXACT, rounded32, rounded64, scipy64
 
 from samebits import native
 
@@ -25,18 +23,6 @@ BLOCK = 1 << 18
 MARGIN = 2.0**-40
 
 
-def exact_lgamma(x: Any) -> Any:
-    return mpmath.re(mpmath.loggamma(x))
-
-
-EXACT: dict[str, Callable] = {
-    "erfc": mpmath.erfc,
-    "erf_inv": mpmath.erfinv,
-    "lgamma": exact_lgamma,
-    "digamma": mpmath.digamma,
-    "bessel_i0e": lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)),
-    "bessel_i1e": lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)),
-}
 BESSEL = {
     "[0, 8]": ("uniform", 0.0, 8.0),
     "[8, 100]": ("uniform", 8.0, 100.0),
@@ -106,18 +92,11 @@ def two_operands(name: str, samples: int) -> None:
         got, worst, where = native.apply(name, x, q), 0.0, (0.0, 0.0)
         with mpmath.workprec(1500):  # mpmath's zeta loses hundreds of digits at large q
             for a, b, y in zip(x.tolist(), q.tolist(), got.tolist(), strict=True):
-                value = mpmath.zeta(mpmath.mpf(a), mpmath.mpf(b)) if name == "zeta" else mpmath.psi(int(a), b)
+                value = EXACT[name](mpmath.mpf(a), mpmath.mpf(b))
                 error = float(abs(y - value) / mpmath.ldexp(1, mpmath.mag(value) - 53))
                 if error > worst:
                     worst, where = error, (a, b)
         print(f"{name} float64 {label}: {worst:.2f} ulp at {where!r}", flush=True)
-
-
-def filters() -> dict[str, Callable[[np.ndarray], np.ndarray]]:
-    from scipy import special  # pyright: ignore[reportMissingImports]
-
-    found = {"erfc": "erfc", "erf_inv": "erfinv", "lgamma": "gammaln", "digamma": "digamma", "bessel_i0e": "i0e"}
-    return {name: getattr(special, other) for name, other in (found | {"bessel_i1e": "i1e"}).items()}
 
 
 def operands(kind: str, low: float, high: float, n: int) -> np.ndarray:
@@ -132,15 +111,8 @@ def operands(kind: str, low: float, high: float, n: int) -> np.ndarray:
     return float(kind.split()[1]) + rng.choice([-1, 1], n) * power
 
 
-def rounded(value: Any, digits: int, least: int) -> float:
-    """A real number to so many bits, subnormals from 2^least on."""
-    exponent = max(mpmath.mag(value) - digits, least)
-    units: Any = mpmath.nint(mpmath.ldexp(value, -exponent))
-    return math.ldexp(int(units), exponent)
-
-
 def float32(name: str, step: int) -> str:
-    reference, count, wrong, worst = filters()[name], 0, 0, 0
+    reference, count, wrong, worst = scipy64()[name], 0, 0, 0
     decided, where = 0, 0.0
     for first in range(0, 1 << 32, BLOCK * step):
         x = np.arange(first, min(first + BLOCK * step, 1 << 32), step, dtype=np.uint64).astype(np.uint32)
@@ -157,7 +129,7 @@ def float32(name: str, step: int) -> str:
             if name in ("lgamma", "digamma") and x[i] <= 0 and x[i] == np.floor(x[i]):
                 continue  # a pole: tests/order has these
             with mpmath.workprec(200):
-                right = np.float32(rounded(EXACT[name](mpmath.mpf(float(x[i]))), 24, -149))
+                right = rounded32(EXACT[name](mpmath.mpf(float(x[i]))))
             if right != got[i]:
                 wrong += 1
                 words = np.array([right, got[i]]).view(np.int32).astype(np.int64)
@@ -177,7 +149,7 @@ def float64(name: str, samples: int) -> None:
                 if not mpmath.isfinite(value) or value == 0:
                     continue
                 error = float(abs(y - value) / mpmath.ldexp(1, max(mpmath.mag(value) - 53, -1074)))
-                misrounded += rounded(value, 53, -1074) != y
+                misrounded += rounded64(value) != y
                 if error > worst:
                     worst, where = error, a
         print(
@@ -187,7 +159,7 @@ def float64(name: str, samples: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--functions", default=",".join([*EXACT, *TWO]))
+    parser.add_argument("--functions", default=",".join([*RANGES, *TWO]))
     parser.add_argument("--step", type=int, default=256)
     parser.add_argument("--samples", type=int, default=4000)
     options = parser.parse_args()

@@ -89,6 +89,19 @@ FLOAT64: dict[str, Callable[..., np.ndarray]] = NUMPY | {"erf": erf64, "erfc": e
 """In float64 to a few units of 2^-53; erf and erfc to what float32 needs (they are for float32 operands)."""
 TWO = ("pow", "atan2")
 """Those of two operands."""
+DOMAIN = {
+    "log": (0.0, np.inf),
+    "log1p": (-1.0, np.inf),
+    "rsqrt": (0.0, np.inf),
+    "asin": (-1.0, 1.0),
+    "acos": (-1.0, 1.0),
+    "atanh": (-1.0, 1.0),
+    "acosh": (1.0, np.inf),
+    "erf_inv": (-1.0, 1.0),
+    "lgamma": (0.0, np.inf),
+    "digamma": (0.0, np.inf),
+}
+"""Where a function of one operand is finite, if not everywhere; lgamma and digamma: where they are well-conditioned."""
 
 
 def scipy64() -> dict[str, Callable[[np.ndarray], np.ndarray]]:

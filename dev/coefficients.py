@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mpmath as mp
+import pieces
 import special
 from mpmath import mpf
 
@@ -194,7 +195,7 @@ def camel(name: str) -> str:
 
 
 def floats() -> dict[str, list[float]]:
-    """Constants of kernels in pairs of float32 (native/kernels/inner/math_pairs.h), each a float32."""
+    """Constants of kernels in pairs of float32 (native/kernels/inner/math_pairs.h, math_pieces.h), each a float32."""
     powers = [mpf(2) ** (mpf(i) / 32) for i in range(32)]
     heads = [parts(p, 24)[0] for p in powers]
     bound = LN2 / 64 * mpf("1.0001")
@@ -209,6 +210,7 @@ def floats() -> dict[str, list[float]]:
         "thirty_seconds": heads,
         "thirty_seconds_above": [parts(p / h - 1 + margin, 24)[0] for p, h in zip(powers, heads, strict=True)],
         "thirty_seconds_margin": [float(margin)],
+        **pieces.tables(),
     }
 
 

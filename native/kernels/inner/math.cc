@@ -10,6 +10,7 @@
 #include "kernels/inner/math_inverse.h"
 #include "kernels/inner/math_log.h"
 #include "kernels/inner/math_pairs.h"
+#include "kernels/inner/math_pieces.h"
 #include "kernels/inner/math_pow.h"
 #include "kernels/inner/math_quick.h"
 #include "kernels/inner/math_root.h"
@@ -106,6 +107,79 @@ SB_INLINE void paired_group(const float* x, float* y) {
   if (__builtin_expect(any != 0, 0)) return decide_paired<F>(x, y);
   store_floats(y, out.y);
 }
+
+constexpr int kPieceLanes = kGroup * kF32Lanes;
+static_assert(kPieceLanes == 64, "a word of lanes");
+// Tuning: elements whose doubtful lanes are gathered; more would fill registers of eight better, but maps
+// call with 512.
+constexpr int kPieceBlock = 1024;
+
+// A group by math_pieces.h: the lanes that are sure. The others keep their x.
+template <class F>
+SB_INLINE uint64_t pieced_group(const float* x, float* y) {
+  const Floats in = load_floats(x);
+  const Bounds value = Pieced<F>::value(in);
+  const Floats up = value.head + value.up, down = value.head + value.down;
+  uint64_t lanes = 0;
+#pragma GCC unroll 8
+  for (int i = 0; i < kGroup; ++i) {
+    __mmask16 sure = _mm512_cmp_ps_mask(up.v[i], down.v[i], _CMP_EQ_OQ);
+    store(y + i * kF32Lanes, Pieced<F>::finish(in.v[i], up.v[i], sure));
+    lanes |= static_cast<uint64_t>(sure) << (i * kF32Lanes);
+  }
+  return lanes;
+}
+// The elements at these places, which still hold x. Whole registers of them: at[] has room.
+template <class F>
+__attribute__((noinline)) void decide_lanes(float* y, uint16_t* at, int count) {
+  for (int i = 0; i < kF64Lanes; ++i) at[count + i] = at[count - 1];
+  for (int done = 0; done < count; done += kF64Lanes, at += kF64Lanes) {
+    f32h x;
+    for (int i = 0; i < kF64Lanes; ++i) x[i] = y[at[i]];
+    x = apply<F>(x);
+    for (int i = 0; i < kF64Lanes; ++i) y[at[i]] = x[i];
+  }
+}
+// n: a multiple of kPieceLanes, kPieceBlock at most.
+template <class F>
+SB_INLINE void pieced_block(const float* x, float* y, int n) {
+  uint16_t at[kPieceBlock + kF64Lanes];
+  int count = 0;
+  for (int i = 0; i < n; i += kPieceLanes) {
+    uint64_t doubt = ~pieced_group<F>(x + i, y + i);
+    // Most groups have none to three: without a branch, which would be foreseen badly.
+    int next = count;
+    count += __builtin_popcountll(doubt);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j, doubt &= doubt - 1) {
+      at[next++] = static_cast<uint16_t>(i + __builtin_ctzll(doubt | 1ull << 63));
+    }
+    for (; __builtin_expect(doubt != 0, 0); doubt &= doubt - 1) {
+      at[next++] = static_cast<uint16_t>(i + __builtin_ctzll(doubt));
+    }
+  }
+  if (count > 0) decide_lanes<F>(y, at, count);
+}
+template <class F>
+void by_pieces(const void* x, void* y, int64_t n) {
+  const float* in = static_cast<const float*>(x);
+  float* out = static_cast<float*>(y);
+  while (n >= kPieceLanes) {
+    const int part = static_cast<int>(n < kPieceBlock ? n : kPieceBlock) & -kPieceLanes;
+    pieced_block<F>(in, out, part);
+    in += part, out += part, n -= part;
+  }
+  if (n > 0) {
+    float rest[kPieceLanes];
+    for (float& v : rest) v = 1.0f;  // as below
+    memcpy(rest, in, static_cast<size_t>(n) * sizeof(float));
+    pieced_block<F>(rest, rest, kPieceLanes);
+    memcpy(out, rest, static_cast<size_t>(n) * sizeof(float));
+  }
+}
+#else
+template <class F>
+void by_pieces(const void*, void*, int64_t);
 #endif
 
 // Lanes of a group, and what computes one.
@@ -154,7 +228,9 @@ void binary(const void* a, const void* b, void* y, int64_t n) {
 
 template <class F>
 constexpr UnaryFn f32_loop() {
-  if constexpr (Paired<F>::kExists) {
+  if constexpr (Pieced<F>::kExists) {
+    return by_pieces<F>;
+  } else if constexpr (Paired<F>::kExists) {
     return by_groups<PairedLoop<F>>;
   } else if constexpr (Quick<F>::kExists) {
     return by_groups<QuickLoop<F>>;

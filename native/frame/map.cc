@@ -12,6 +12,7 @@
 #include "frame/ieee.h"
 #include "frame/map_plan.h"
 #include "frame/parallel.h"
+#include "frame/stream.h"
 
 namespace sb {
 namespace {
@@ -21,7 +22,8 @@ using Pointers = char**;
 // One thread's run over some of the blocks.
 class Runner {
  public:
-  Runner(const MapPlan& plan, const void* const* in, void* const* out) : plan_(plan), in_(in), out_(out) {}
+  Runner(const MapPlan& plan, const void* const* in, void* const* out, const Ahead* ahead = nullptr)
+      : plan_(plan), in_(in), out_(out), ahead_(ahead) {}
 
   // False where there is no memory.
   bool run(int64_t begin, int64_t end) {
@@ -34,6 +36,7 @@ class Runner {
     }
     MapPlan::Change changed = MapPlan::kNever;  // the slowest of what has moved since the last block
     for (int64_t block = begin; block < end; ++block) {
+      if (ahead_) ahead_->ask(block, plan_.blocks);
       run_block(index, chunk, changed);
       changed = MapPlan::kPerBlock;
       if (++chunk == plan_.chunks) {
@@ -42,6 +45,7 @@ class Runner {
         for (int k = plan_.outer_rank - 1; k >= 0 && ++index[k] == plan_.outer_shape[k]; --k) index[k] = 0;
       }
     }
+    if (streams_) stream_end();
     return true;
   }
 
@@ -76,6 +80,7 @@ class Runner {
     for (const MapPlan::Gather& g : plan_.gathers) {
       if (g.if_written) written_ |= is_output(in_[g.array]);
     }
+    for (const MapPlan::Store& s : plan_.stores) streams_ |= s.streamed;
     return true;
   }
 
@@ -156,6 +161,8 @@ class Runner {
     if (s.rank < 0) {
       if (s.line) {
         fill(to, from, s.item, n);
+      } else if (s.streamed) {
+        stream(to, from, n * s.item);
       } else {
         memmove(to, from, static_cast<size_t>(n * s.item));  // from may be this very place
       }
@@ -173,13 +180,16 @@ class Runner {
   const MapPlan& plan_;
   const void* const* in_;
   void* const* out_;
+  const Ahead* ahead_;
   Pointers p_ = nullptr;
+  bool streams_ = false;
   bool written_ = false;  // an input that needs a copy then is an output
 };
 
 }  // namespace
 
-int run_map(const MapPlan& plan, const void* const* in, void* const* out, const sb_executor* executor) {
+int run_map(const MapPlan& plan, const void* const* in, void* const* out, const sb_executor* executor,
+            const Ahead* ahead) {
   if (plan.blocks == 0) return 0;
   // Tuning: waking a thread costs 5 to 10 us, and below 1 where it still looks for work (parallel.cc), so a
   // share is at least 15 us of work: the instructions' cost, and 0.1 ns for each operand of an element that
@@ -199,7 +209,7 @@ int run_map(const MapPlan& plan, const void* const* in, void* const* out, const 
   }
   if (parts <= 1) {
     IeeeMode ieee;
-    if (!Runner(plan, in, out).run(0, plan.blocks))
+    if (!Runner(plan, in, out, ahead).run(0, plan.blocks))
       return fail("sb_map: no memory for the buffers of a block");
     return 0;
   }

@@ -8,6 +8,7 @@
 
 #include "frame/arena.h"
 #include "frame/kernels.h"
+#include "frame/stream.h"
 
 namespace sb {
 namespace {
@@ -327,7 +328,8 @@ class Planner {
       set_walk(&d, o, item_size(out.dtype), out.stride);
       const bool in_order = lies_in_order(out.stride);
       if (in_order) plan_.direct_out.push_back(d);
-      if (in_order && v.slot == -1) {
+      const bool streamed = in_order && std::max(out.whole, spec_.count * d.item) >= kStreamed;
+      if (in_order && !streamed && v.slot == -1) {
         v.slot = plan_.inputs + o;
         v.written = o;
         continue;
@@ -335,7 +337,8 @@ class Planner {
       MapPlan::Store s;
       set_walk(&s, o, item_size(out.dtype), out.stride);
       s.rank = row_axes(out.stride, false, s.inner);
-      if (in_order) s.rank = -1;                 // one run
+      if (in_order) s.rank = -1;
+      s.streamed = streamed;
       s.slot = static_cast<int32_t>(out.value);  // of the value's place, once it has one
       plan_.stores.push_back(s);
     }

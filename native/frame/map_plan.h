@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "frame/ahead.h"
 #include "frame/checks.h"
 #include "frame/map_kernels.h"
 #include "frame/move.h"
@@ -30,6 +31,7 @@ struct MapSpec {
   struct Output {
     int64_t value, dtype;
     int64_t stride[SB_MAX_RANK];
+    int64_t whole = 0;  // bytes of the array that this is a part of, where it is a part
   };
   int64_t rank = 0, shape[SB_MAX_RANK] = {}, count = 0;
   std::vector<Input> inputs;
@@ -82,9 +84,9 @@ struct MapPlan {
   };
   struct Store : Walk {  // at the end of a block
     int32_t slot = 0;
-    bool line = false;
-    int rank = 0;
-    Axis inner[SB_MAX_RANK];  // of a row; in: in the buffer
+    bool line = false, streamed = false;  // stream.h
+    int rank = 0;                         // -1: a block is one run
+    Axis inner[SB_MAX_RANK];              // of a row; in: in the buffer
   };
   struct Uniform {  // a line: of an input, or of an instruction on lines
     int32_t slot = 0, array = -1;
@@ -117,7 +119,9 @@ struct MapPlan {
 
 // -1 with the reason where an operation is not in this build.
 int plan_map(const MapSpec& spec, MapPlan* plan);
-int run_map(const MapPlan& plan, const void* const* in, void* const* out, const sb_executor* executor);
+// ahead: what to ask for meanwhile, where there is something.
+int run_map(const MapPlan& plan, const void* const* in, void* const* out, const sb_executor* executor,
+            const Ahead* ahead = nullptr);
 
 }  // namespace sb
 #endif  // SB_FRAME_MAP_PLAN_H_

@@ -442,6 +442,7 @@ class Planner {
         out.call.step[n] = !value(x).line || spread;
       });
       out.y = resolve(v.slot);
+      out.item = static_cast<int32_t>(item_size(instruction(i).result));
       out.unit = unit_of(i);
       out.call.room = is_buffer(out.y);
       if (v.uniform) {

@@ -62,6 +62,7 @@ struct MapPlan {
   struct Instruction {
     MapFn fn;
     int32_t a, b, c, y;  // of the pointer table
+    int32_t item;        // bytes of a result
     int32_t unit;        // where everything lies in buffers, n is rounded up to whole registers: to these
     MapCall call;
   };

@@ -353,7 +353,8 @@ int run_blocks(const RowsPlan& plan, char* const* operands, int64_t begin, int64
       }
       const Step& step = row + plan.block <= plan.rows ? inner.block : inner.rest;
       const bool asks = i == plan.busy && !ahead.ranges.empty();
-      if (asks ? run_map(step.map, reinterpret_cast<const void* const*>(p), reinterpret_cast<void**>(p + step.inputs), &alone, &ahead)
+      if (asks ? run_map(step.map, reinterpret_cast<const void* const*>(p),
+                         reinterpret_cast<void**>(p + step.inputs), &alone, &ahead)
                : run_step(step, p, &alone)) {
         return -1;
       }

@@ -1,9 +1,9 @@
 // Large results go to memory past the caches.
 //
-// An ordinary store first reads the line that it writes from memory, and the line is written back later: three
-// transfers for an operand and a result where two are needed, and what was in the caches is lost. So where a
-// result is larger than the caches anyway, its parts are computed in L1 and moved from there by stores that
-// fill whole lines and read nothing. Values are moved, never changed.
+// An ordinary store first reads the line that it writes from memory, and the line is written back later:
+// three transfers for an operand and a result where two are needed, and what was in the caches is lost. So
+// where a result is larger than the caches anyway, its parts are computed in L1 and moved from there by
+// stores that fill whole lines and read nothing. Values are moved, never changed.
 #ifndef SB_FRAME_STREAM_H_
 #define SB_FRAME_STREAM_H_
 
@@ -43,7 +43,8 @@ inline void stream(void* to, const void* from, int64_t bytes) {
 #endif
 }
 
-// Streamed stores are not in order with others: to be called before another thread is told that they are done.
+// Streamed stores are not in order with others: to be called before another thread is told that they are
+// done.
 inline void stream_end() {
 #ifdef __SSE2__
   _mm_sfence();

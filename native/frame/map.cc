@@ -50,7 +50,7 @@ class Runner {
         for (int k = plan_.outer_rank - 1; k >= 0 && ++index[k] == plan_.outer_shape[k]; --k) index[k] = 0;
       }
     }
-    if (streams_) stream_end();
+    if (plan_.streamed) stream_end();
     return true;
   }
 
@@ -85,7 +85,6 @@ class Runner {
     for (const MapPlan::Gather& g : plan_.gathers) {
       if (g.if_written) written_ |= is_output(in_[g.array]);
     }
-    for (const MapPlan::Store& s : plan_.stores) streams_ |= s.streamed;
     return true;
   }
 
@@ -181,8 +180,6 @@ class Runner {
     if (s.rank < 0) {
       if (s.line) {
         fill(to, from, s.item, n);
-      } else if (s.streamed) {
-        stream(to, from, n * s.item);
       } else {
         memmove(to, from, static_cast<size_t>(n * s.item));  // from may be this very place
       }
@@ -203,7 +200,6 @@ class Runner {
   const Ahead* ahead_;
   int64_t block_ = 0;
   Pointers p_ = nullptr;
-  bool streams_ = false;
   bool written_ = false;  // an input that needs a copy then is an output
 };
 

@@ -85,9 +85,9 @@ struct MapPlan {
   };
   struct Store : Walk {  // at the end of a block
     int32_t slot = 0;
-    bool line = false, streamed = false;  // stream.h
-    int rank = 0;                         // -1: a block is one run
-    Axis inner[SB_MAX_RANK];              // of a row; in: in the buffer
+    bool line = false;
+    int rank = 0;
+    Axis inner[SB_MAX_RANK];  // of a row; in: in the buffer
   };
   struct Uniform {  // a line: of an input, or of an instruction on lines
     int32_t slot = 0, array = -1;
@@ -103,6 +103,7 @@ struct MapPlan {
   int64_t outer_shape[SB_MAX_RANK] = {};
   int64_t tile = 1, rows = 1, row = 1;  // size of the tile axis, its steps in a block, elements of one
   int64_t chunks = 1, blocks = 0;       // blocks along the tile axis, in all
+  bool streamed = false;                // an output is (stream.h)
   int64_t cost = 0;                     // of an element, about, in units of 0.1 ns
 
   // The pointer table: inputs, outputs, lines, buffers, constants.

@@ -288,7 +288,11 @@ class Finder {
       if (steps_[i].kind == SB_STEP_MAP) {
         for (size_t k = 0; k < spec.outputs.size(); ++k) {
           const int64_t buffer = steps_[i].operands[spec.inputs.size() + k].buffer;
-          if (local[static_cast<size_t>(use_of_[static_cast<size_t>(buffer)])] < 0) {
+          bool read = false;  // by a step after it, which finds it in the caches
+          for (size_t j = i + 1; j < end; ++j) {
+            for (const Operand& o : steps_[j].operands) read |= o.buffer == buffer;
+          }
+          if (!read && local[static_cast<size_t>(use_of_[static_cast<size_t>(buffer)])] < 0) {
             spec.outputs[k].whole = spec.count * item_size(spec.outputs[k].dtype);
           }
         }

@@ -23,6 +23,7 @@ struct MapCall {
   int64_t step[3];  // 1: operands are arrays; 0: one repeated value
   int64_t imm;      // INTEGER_POW: the exponent; REDUCE_PRECISION: the bits
   bool room;        // y is a buffer of whole registers (a partial store is slow to load again)
+  bool streamed;    // y is a part of a large result (stream.h); only some operations look at it
   union {
     UnaryFn unary;  // of MathKernels
     BinaryFn binary;

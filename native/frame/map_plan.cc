@@ -8,6 +8,7 @@
 
 #include "frame/arena.h"
 #include "frame/kernels.h"
+#include "frame/stream.h"
 
 namespace sb {
 namespace {
@@ -81,13 +82,14 @@ class Planner {
     bool used = false;
     bool bits_seen = false;  // an output or a bit operation looks at it: a NaN must be canonical
     bool to_function = false;
-    bool uniform = false;  // one value for the whole map
-    bool line = false;     // step 0
-    int32_t slot = -1;     // of the pointer table
-    int32_t spread = -1;   // the buffer that a function reads it from, if it is a line
-    int last_use = -1;     // instruction; n_ for the stores at the end
-    int written = -1;      // the output that it is computed into
-    int first = -1;        // the instruction that is computed together with it, and only for it
+    bool uniform = false;   // one value for the whole map
+    bool line = false;      // step 0
+    int32_t slot = -1;      // of the pointer table
+    int32_t spread = -1;    // the buffer that a function reads it from, if it is a line
+    int last_use = -1;      // instruction; n_ for the stores at the end
+    bool streamed = false;  // stream.h
+    int written = -1;       // the output that it is computed into
+    int first = -1;         // the instruction that is computed together with it, and only for it
   };
   Value& value(int64_t i) { return values_[static_cast<size_t>(i)]; }
   const MapSpec::Instruction& instruction(int i) const {
@@ -330,6 +332,8 @@ class Planner {
       if (in_order && v.slot == -1) {
         v.slot = plan_.inputs + o;
         v.written = o;
+        v.streamed = std::max(out.whole, spec_.count * d.item) >= kStreamed;
+        plan_.streamed |= v.streamed;
         continue;
       }
       MapPlan::Store s;
@@ -439,8 +443,10 @@ class Planner {
         out.call.step[n] = !value(x).line || spread;
       });
       out.y = resolve(v.slot);
+      out.item = static_cast<int32_t>(item_size(instruction(i).result));
       out.unit = unit_of(i);
       out.call.room = is_buffer(out.y);
+      out.call.streamed = v.streamed;
       if (v.uniform) {
         MapPlan::Uniform u;
         u.slot = out.y;

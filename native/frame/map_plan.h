@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "frame/ahead.h"
 #include "frame/checks.h"
 #include "frame/map_kernels.h"
 #include "frame/move.h"
@@ -30,6 +31,7 @@ struct MapSpec {
   struct Output {
     int64_t value, dtype;
     int64_t stride[SB_MAX_RANK];
+    int64_t whole = 0;  // bytes of the array that this is a part of, where it is a part
   };
   int64_t rank = 0, shape[SB_MAX_RANK] = {}, count = 0;
   std::vector<Input> inputs;
@@ -60,6 +62,7 @@ struct MapPlan {
   struct Instruction {
     MapFn fn;
     int32_t a, b, c, y;  // of the pointer table
+    int32_t item;        // bytes of a result
     int32_t unit;        // where everything lies in buffers, n is rounded up to whole registers: to these
     MapCall call;
   };
@@ -100,6 +103,7 @@ struct MapPlan {
   int64_t outer_shape[SB_MAX_RANK] = {};
   int64_t tile = 1, rows = 1, row = 1;  // size of the tile axis, its steps in a block, elements of one
   int64_t chunks = 1, blocks = 0;       // blocks along the tile axis, in all
+  bool streamed = false;                // an output is (stream.h)
   int64_t cost = 0;                     // of an element, about, in units of 0.1 ns
 
   // The pointer table: inputs, outputs, lines, buffers, constants.
@@ -117,7 +121,9 @@ struct MapPlan {
 
 // -1 with the reason where an operation is not in this build.
 int plan_map(const MapSpec& spec, MapPlan* plan);
-int run_map(const MapPlan& plan, const void* const* in, void* const* out, const sb_executor* executor);
+// ahead: what to ask for meanwhile, where there is something.
+int run_map(const MapPlan& plan, const void* const* in, void* const* out, const sb_executor* executor,
+            const Ahead* ahead = nullptr);
 
 }  // namespace sb
 #endif  // SB_FRAME_MAP_PLAN_H_

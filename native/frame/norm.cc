@@ -18,6 +18,7 @@
 #include "frame/kernels.h"
 #include "frame/ops.h"
 #include "frame/parallel.h"
+#include "frame/stream.h"
 
 namespace sb {
 namespace {
@@ -71,7 +72,8 @@ class Norm {
         x_(static_cast<const char*>(x)),
         out_(static_cast<char*>(out)),
         narrow_(d.dtype != kWork),
-        item_(item_size(d.dtype)) {
+        item_(item_size(d.dtype)),
+        streamed_(!narrow_ && x != out && d.rows * d.n * item_ >= kStreamed) {
     double eps;
     memcpy(&eps, &d.eps, sizeof eps);
     eps_ = static_cast<T>(eps);
@@ -141,6 +143,7 @@ class Norm {
       const int64_t first = i * group_;
       run_group(first, std::min(group_, d_.rows - first), room);
     }
+    if (streamed_) stream_end();
     arena.trim(int64_t{4} << 20);
     return true;
   }
@@ -172,7 +175,7 @@ class Norm {
     rows_of_.squares(x, pitch, n, rows, m, w);
     for (int64_t i = 0; i < rows; ++i) w[i] = w[i] / count + eps_;
     rsqrt_(w, scale, rows);
-    rows_of_.scale(x, pitch, n, rows, m, scale, g_, b_, out, out_pitch);
+    rows_of_.scale(x, pitch, n, rows, m, scale, g_, b_, out, out_pitch, streamed_);
     if (!narrow_) return;
     for (int64_t i = 0; i < rows; ++i) convert(kWork, d_.dtype, out + i * n, to + i * d_.out_row * item_, n);
   }
@@ -185,7 +188,9 @@ class Norm {
   const char* x_;
   char* out_;
   bool narrow_;
-  int64_t item_, group_;
+  int64_t item_;
+  bool streamed_;
+  int64_t group_;
   T eps_;
   const T *g_ = nullptr, *b_ = nullptr;
 };

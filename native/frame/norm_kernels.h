@@ -11,9 +11,9 @@ template <class T>
 struct NormRows {
   // out[i] = the sum (clauses SUM-*) over row i of (x - mean[i]) squared.
   void (*squares)(const T* x, int64_t pitch, int64_t n, int64_t rows, const T* mean, T* out);
-  // out = (x - mean[i]) * scale[i] * g + b, each operation rounded; NaN is canonical.
+  // out = (x - mean[i]) * scale[i] * g + b, each operation rounded; NaN is canonical. streamed: stream.h.
   void (*scale)(const T* x, int64_t pitch, int64_t n, int64_t rows, const T* mean, const T* scale, const T* g,
-                const T* b, T* out, int64_t out_pitch);
+                const T* b, T* out, int64_t out_pitch, bool streamed);
 };
 
 struct NormKernels {

@@ -22,6 +22,8 @@ constexpr int64_t kLeastBytes = 16 << 10;
 // Tuning: rows that do not fit L2 gain nothing but memory, and are dealt out to threads one by one: so it
 // takes many of them.
 constexpr int64_t kLongRow = 1 << 20, kManyRows = 16;
+// Tuning: operands of so many bytes are asked for ahead; smaller ones may be in L2 anyway.
+constexpr int64_t kFetched = 1 << 20;
 // Scratch that a thread keeps for the next run.
 constexpr int64_t kKeptRows = int64_t{4} << 20;
 // Rows of a block in groups that reductions fold at once.
@@ -247,6 +249,12 @@ class Finder {
         continue;
       }
       outside[i] = static_cast<int64_t>(made->operands.size());
+      const Use& u = uses_[i];
+      if (!u.written && u.all.step > 0 && u.all.high - u.all.low > u.all.step / 2 &&
+          rows_ * u.all.step >= kFetched) {
+        plan.fetched.push_back({static_cast<int32_t>(outside[i]), u.all.low, u.all.step,
+                                (block_ - 1) * u.all.step + u.all.high - u.all.low});
+      }
       made->operands.push_back({buffer, 0});
       if (buffer < making_.given) continue;
       // Its steps run again and again: nothing else may lie where it lies.
@@ -255,11 +263,16 @@ class Finder {
     }
     plan.scratch = place(&placed);
     const int64_t rest = rows_ % block_;
+    int64_t most = 0;
     for (size_t i = begin; i < end; ++i) {
       RowsPlan::Inner& inner = plan.steps.emplace_back();
       const Leading& l = leading_[i - begin];
       const int64_t each = l.length / rows_;
       plan.cost += static_cast<double>(each) * l.cost;
+      if (steps_[i].kind == SB_STEP_MAP && steps_[i].map.cost > most) {
+        most = steps_[i].map.cost;
+        plan.busy = i - begin;
+      }
       for (size_t k = 0; k < l.operands.size(); ++k) {
         const Operand& o = steps_[i].operands[k];
         const auto use = static_cast<size_t>(use_of_[static_cast<size_t>(o.buffer)]);
@@ -271,10 +284,23 @@ class Finder {
         }
       }
       plan.most_operands = std::max(plan.most_operands, inner.places.size());
-      const MapSpec& spec = (*making_.specs)[i];
+      MapSpec spec = (*making_.specs)[i];
+      if (steps_[i].kind == SB_STEP_MAP) {
+        for (size_t k = 0; k < spec.outputs.size(); ++k) {
+          const int64_t buffer = steps_[i].operands[spec.inputs.size() + k].buffer;
+          bool read = false;  // by a step after it, which finds it in the caches
+          for (size_t j = i + 1; j < end; ++j) {
+            for (const Operand& o : steps_[j].operands) read |= o.buffer == buffer;
+          }
+          if (!read && local[static_cast<size_t>(use_of_[static_cast<size_t>(buffer)])] < 0) {
+            spec.outputs[k].whole = spec.count * item_size(spec.outputs[k].dtype);
+          }
+        }
+      }
       if (shorten(steps_[i], spec, block_ * each, &inner.block)) return -1;
       if (rest && shorten(steps_[i], spec, rest * each, &inner.rest)) return -1;
     }
+    if (most == 0) plan.fetched.clear();
     return 0;
   }
 
@@ -314,14 +340,28 @@ int run_blocks(const RowsPlan& plan, char* const* operands, int64_t begin, int64
   if (!memory) return fail("sb_program_run: no memory for %lld bytes of scratch", as_ll(plan.scratch));
   char** p = reinterpret_cast<char**>(memory);
   char* scratch = memory + table;
+  Ahead ahead;
   for (int64_t block = begin; block < end; ++block) {
     const int64_t row = block * plan.block;
-    for (const RowsPlan::Inner& inner : plan.steps) {
+    ahead.ranges.clear();
+    if (block + 1 < end) {
+      for (const RowsPlan::Fetch& f : plan.fetched) {
+        ahead.ranges.push_back({operands[f.operand] + f.offset + (row + plan.block) * f.step, f.bytes});
+      }
+    }
+    for (size_t i = 0; i < plan.steps.size(); ++i) {
+      const RowsPlan::Inner& inner = plan.steps[i];
       char** to = p;
       for (const RowsPlan::Place& place : inner.places) {
         *to++ = (place.operand < 0 ? scratch : operands[place.operand] + row * place.step) + place.offset;
       }
-      if (run_step(row + plan.block <= plan.rows ? inner.block : inner.rest, p, &alone)) return -1;
+      const Step& step = row + plan.block <= plan.rows ? inner.block : inner.rest;
+      const bool asks = i == plan.busy && !ahead.ranges.empty();
+      if (asks ? run_map(step.map, reinterpret_cast<const void* const*>(p),
+                         reinterpret_cast<void**>(p + step.inputs), &alone, &ahead)
+               : run_step(step, p, &alone)) {
+        return -1;
+      }
     }
   }
   arena.trim(kKeptRows);

@@ -35,6 +35,14 @@ struct RowsPlan {
   int64_t scratch = 0;
   size_t most_operands = 0;
   std::vector<Inner> steps;
+  // Read-only operands to ask for ahead of a block (ahead.h): offset and step of a row, bytes of a block. By
+  // the step `busy`.
+  struct Fetch {
+    int32_t operand;
+    int64_t offset, step, bytes;
+  };
+  std::vector<Fetch> fetched;
+  size_t busy = 0;
 };
 
 // The steps of a program while it is made, and what is known of them.

@@ -5,6 +5,7 @@
 
 #include "frame/map_kernels.h"
 #include "kernels/inner/map_ops.h"
+#include "kernels/inner/stream.h"
 
 namespace sb {
 namespace SB_ISA {
@@ -80,6 +81,10 @@ SB_INLINE void store_last(void* p, V v, int64_t n, bool room) {
   } else {
     store_first(p, v, n);
   }
+}
+
+SB_INLINE bool is_streamed(const MapCall& call, const void* y) {
+  return call.streamed && reinterpret_cast<uintptr_t>(y) % SB_VBYTES == 0;
 }
 
 // An operand: a register at a time, or the line that repeats one value.
@@ -159,6 +164,12 @@ struct binary {
   static void block(const void* a, const void* b, const void*, void* y, int64_t n, const MapCall& call) {
     Reader<V> ra(a, call.step[0]), rb(b, call.step[1]);
     char* out = static_cast<char*>(y);
+    if (is_float<T> && is_streamed(call, y)) {
+      for (; n >= kLanes<T>; n -= kLanes<T>, out += SB_VBYTES) {
+        const V left = ra.next(), right = rb.next();
+        stream<V>(out, Step::of(left, right, call.imm));
+      }
+    }
     for (; n >= kLanes<T>; n -= kLanes<T>, out += SB_VBYTES) {
       const V left = ra.next(), right = rb.next();
       store<V>(out, Step::of(left, right, call.imm));

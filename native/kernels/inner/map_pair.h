@@ -27,6 +27,12 @@ void pair_block(const void* a, const void* b, const void* c, void* y, int64_t n,
   };
   Reader<V> ra(a, call.step[0]), rb(b, call.step[1]), rc(c, call.step[2]);
   char* out = static_cast<char*>(y);
+  if (is_streamed(call, y)) {
+    for (; n >= kLanes<T>; n -= kLanes<T>, out += SB_VBYTES) {
+      const V x = ra.next(), y = rb.next(), z = rc.next();
+      stream<V>(out, of(x, y, z));
+    }
+  }
   for (; n >= kLanes<T>; n -= kLanes<T>, out += SB_VBYTES) {
     const V x = ra.next(), y = rb.next(), z = rc.next();
     store<V>(out, of(x, y, z));

@@ -1,6 +1,7 @@
 // Norms of rows: sums of squares along 16 lanes as any sum, and the scaled row.
 #include "frame/norm_kernels.h"
 #include "kernels/inner/reduce_lanes.h"
+#include "kernels/inner/stream.h"
 
 namespace sb {
 namespace SB_ISA {
@@ -109,7 +110,7 @@ SB_INLINE void store_first(T* p, vec<T> v, int n) {
 #endif
 }
 
-template <class T, bool centered, bool scaled, bool shifted>
+template <class T, bool centered, bool scaled, bool shifted, bool streamed>
 void scale_of(const T* x, int64_t pitch, int64_t n, int64_t rows, const T* mean, const T* scale, const T* g,
               const T* b, T* out, int64_t out_pitch) {
   using R = Adding<T>;
@@ -127,7 +128,12 @@ void scale_of(const T* x, int64_t pitch, int64_t n, int64_t rows, const T* mean,
     };
     int64_t j = 0;
     for (; j + W <= n; j += W) {
-      store(out + j, of(R::load(x + j), scaled ? R::load(g + j) : V{}, shifted ? R::load(b + j) : V{}));
+      const V y = of(R::load(x + j), scaled ? R::load(g + j) : V{}, shifted ? R::load(b + j) : V{});
+      if (streamed) {
+        stream(out + j, y);
+      } else {
+        store(out + j, y);
+      }
     }
     if (j < n) {
       const int rest = static_cast<int>(n - j);
@@ -140,13 +146,19 @@ void scale_of(const T* x, int64_t pitch, int64_t n, int64_t rows, const T* mean,
 
 template <class T>
 void scale(const T* x, int64_t pitch, int64_t n, int64_t rows, const T* mean, const T* by, const T* g,
-           const T* b, T* out, int64_t out_pitch) {
-  using Of = decltype(&scale_of<T, false, false, false>);
-  static constexpr Of table[] = {scale_of<T, false, false, false>, scale_of<T, false, false, true>,
-                                 scale_of<T, false, true, false>,  scale_of<T, false, true, true>,
-                                 scale_of<T, true, false, false>,  scale_of<T, true, false, true>,
-                                 scale_of<T, true, true, false>,   scale_of<T, true, true, true>};
-  table[(mean ? 4 : 0) + (g ? 2 : 0) + (b ? 1 : 0)](x, pitch, n, rows, mean, by, g, b, out, out_pitch);
+           const T* b, T* out, int64_t out_pitch, bool streamed) {
+  using Of = decltype(&scale_of<T, false, false, false, false>);
+#define SB_BY_STREAMED(...) scale_of<T, __VA_ARGS__, false>, scale_of<T, __VA_ARGS__, true>
+  static constexpr Of table[] = {SB_BY_STREAMED(false, false, false), SB_BY_STREAMED(false, false, true),
+                                 SB_BY_STREAMED(false, true, false),  SB_BY_STREAMED(false, true, true),
+                                 SB_BY_STREAMED(true, false, false),  SB_BY_STREAMED(true, false, true),
+                                 SB_BY_STREAMED(true, true, false),   SB_BY_STREAMED(true, true, true)};
+#undef SB_BY_STREAMED
+  // Rows that begin on whole registers.
+  streamed &=
+      (reinterpret_cast<uintptr_t>(out) | static_cast<uint64_t>(out_pitch) * sizeof(T)) % SB_VBYTES == 0;
+  table[(mean ? 8 : 0) + (g ? 4 : 0) + (b ? 2 : 0) + streamed](x, pitch, n, rows, mean, by, g, b, out,
+                                                               out_pitch);
 }
 
 }  // namespace

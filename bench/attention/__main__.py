@@ -8,7 +8,7 @@ two cores. A part (--quick and the like) is printed and written to build/bench o
 
 from bench.attention import page
 from bench.attention.shapes import TABLES
-from bench.matmul import driver
+from bench.harness import driver
 
 BENCH = driver.Bench("attention", TABLES, page.body, seconds=1.0)
 

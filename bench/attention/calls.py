@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from bench.attention.operands import Operands
-from bench.matmul.competitors import Call
-from bench.matmul.frameworks import PythonCall, load_jax, load_torch
-from bench.matmul.native import NativeCall
+from bench.harness.calls import Call, PythonCall, load_jax, load_torch
+from bench.harness.native import NativeCall
 from samebits.native._attention import _call
 from samebits.native._library import check, library
 from samebits.order._attention_arguments import attention_arguments

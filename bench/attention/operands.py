@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 
 from bench.attention.shapes import Shape
-from bench.matmul.operands import aligned
+from bench.harness.arrays import aligned
 
 
 class Operands:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bench.matmul.case import OneCopy
-from bench.matmul.tables import Series, Table, Target
+from bench.harness.tables import Series, Table, Target
+from bench.harness.work import OneCopy
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""The child process: bench/matmul/worker.py with attentions in the place of products."""
+"""The child process."""
 
 from typing import Any
 
-from bench.matmul import worker  # before anything else: it sets the CPUs
+from bench.harness import worker  # before anything else: it sets the CPUs
 
 from bench.attention.calls import COMPETITORS, OURS  # isort: skip
 from bench.attention.operands import Operands  # isort: skip

@@ -8,7 +8,7 @@ cores; the same of a few layers held to AVX2. A part (--quick and the like) is p
 
 from bench.conv import page
 from bench.conv.layers import TABLES
-from bench.matmul import driver
+from bench.harness import driver
 
 BENCH = driver.Bench("conv", TABLES, page.body, seconds=0.5)
 

@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench.conv.operands import Operands
-from bench.matmul.competitors import Call
-from bench.matmul.frameworks import PythonCall, load_torch
-from bench.matmul.native import NativeCall
+from bench.harness.calls import Call, PythonCall, load_torch
+from bench.harness.native import NativeCall
 from samebits.native._library import DTYPES, check, library
 
 

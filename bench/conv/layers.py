@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from bench.matmul.case import OneCopy
-from bench.matmul.tables import Series, Table, Target
+from bench.harness.tables import Series, Table, Target
+from bench.harness.work import OneCopy
 
 
 @dataclass(frozen=True)

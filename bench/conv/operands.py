@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from bench.conv.layers import Layer
-from bench.matmul.operands import aligned
+from bench.harness.arrays import aligned
 
 
 class Operands:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from bench.conv.layers import TABLES
-from bench.matmul import page
+from bench.harness import page
 
 
 def body(tables: dict[str, dict[str, Any]], folder: str) -> str:

@@ -1,10 +1,10 @@
-"""The child process: bench/matmul/worker.py with layers in the place of products."""
+"""The child process."""
 
 import re
 from importlib import import_module
 from typing import Any
 
-from bench.matmul import worker  # before anything else: it sets the CPUs
+from bench.harness import worker  # before anything else: it sets the CPUs
 
 from bench.conv.calls import COMPETITORS, OURS  # isort: skip
 from bench.conv.layers import Layer  # isort: skip

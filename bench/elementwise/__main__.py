@@ -8,7 +8,7 @@ and the like) is printed and written to build/bench only.
 
 from bench.elementwise import page
 from bench.elementwise.cases import TABLES
-from bench.matmul import driver
+from bench.harness import driver
 
 BENCH = driver.Bench("elementwise", TABLES, page.body, seconds=0.3)
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from bench.elementwise.operands import AFFINE, GELU, Operands
-from bench.matmul.competitors import Call
-from bench.matmul.frameworks import PythonCall, load_jax, load_torch
-from bench.matmul.native import NativeCall
+from bench.harness.calls import Call, PythonCall, load_jax, load_torch
+from bench.harness.native import NativeCall
 from samebits.native._library import check, library
 from samebits.native._program import Program
 from samebits.native._run import CompiledProgram

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bench.matmul.case import OneCopy
-from bench.matmul.tables import Series, Table, Target
+from bench.harness.tables import Series, Table, Target
+from bench.harness.work import OneCopy
 
 ITEMSIZE = {"float32": 4, "float64": 8, "bfloat16": 2}
 

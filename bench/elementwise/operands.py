@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from bench.elementwise.cases import Case
-from bench.matmul.operands import aligned
+from bench.harness.arrays import aligned
 
 DOMAIN = {"log": (1e-3, 1e3), "pow": (1e-3, 10.0)}
 GELU = math.sqrt(2 / math.pi)

@@ -1,8 +1,8 @@
-"""The child process: bench/matmul/worker.py with elementwise cases in the place of products."""
+"""The child process."""
 
 from typing import Any
 
-from bench.matmul import worker  # before anything else: it sets the CPUs
+from bench.harness import worker  # before anything else: it sets the CPUs
 
 from bench.elementwise.calls import COMPETITORS, OURS  # isort: skip
 from bench.elementwise.cases import Case  # isort: skip

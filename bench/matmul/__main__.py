@@ -6,7 +6,8 @@ Writes bench/results/matmul-TABLE.json, a picture beside it, and the tables in b
 cores. --quick takes a part of every table in two; a part, of whatever kind, is printed and written to build/bench only.
 """
 
-from bench.matmul import driver, page, picture
+from bench.harness import driver
+from bench.matmul import page, picture
 from bench.matmul.tables import TABLES
 
 BENCH = driver.Bench("matmul", TABLES, page.body, 0.5, picture.draw, "matmul-", environment={})

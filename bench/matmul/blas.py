@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from bench.matmul.native import NativeCall
+from bench.harness.native import NativeCall
 from bench.matmul.operands import Operands
 
 ROW_MAJOR, TRANS, NO_TRANS, B_MATRIX = 101, 112, 111, 162

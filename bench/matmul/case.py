@@ -2,50 +2,12 @@
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 Layout = Literal["KN", "NK", "TN"]
 """How the operands lie: b as [k, n], b as [n, k], or a as [k, m] with b as [k, n]."""
 Reach = Literal["hot", "L3", "memory"]
 """Where the right operand comes from at each call: wherever it fits, from L3 at best, from memory."""
-
-
-class Work(Protocol):
-    """What the driver and the summary need to know of something to be timed: a product, a convolution, a sum."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def flops(self) -> float: ...
-    @property
-    def bytes(self) -> int: ...
-    @property
-    def b_bytes(self) -> int: ...
-    def copies(self, caches: dict[str, int]) -> int: ...
-    def level(self, caches: dict[str, int]) -> str: ...
-    def to_json(self) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True)
-class OneCopy:
-    """Work on one copy of its operands, which the caches hold from call to call if they can."""
-
-    @property
-    def bytes(self) -> int:
-        """What has to move once."""
-        raise NotImplementedError
-
-    def copies(self, caches: dict[str, int]) -> int:
-        return 1
-
-    def level(self, caches: dict[str, int]) -> str:
-        """The innermost level that holds everything."""
-        return next((name for name in ("L1", "L2", "L3") if self.bytes <= caches[name]), "memory")
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -89,6 +51,11 @@ class Case:
     def bytes(self) -> int:
         """What has to move once: both operands and the result."""
         return self.b_bytes + self.batch * self.m * (self.k + self.n) * self.itemsize
+
+    @property
+    def transposed_bytes(self) -> int:
+        """Of weights that go through the registers' transpose: nothing in another layout."""
+        return self.b_bytes if self.layout == "NK" and self.dtype == "float32" else 0
 
     def copies(self, caches: dict[str, int]) -> int:
         """How many copies of b take turns, given the sizes of L2 and L3 in bytes."""

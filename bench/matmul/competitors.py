@@ -1,21 +1,11 @@
 """Everybody who can be timed, by name."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
+from bench.harness.calls import Call
 from bench.matmul import blas, frameworks, ours
 from bench.matmul.operands import Operands
-
-
-class Call(Protocol):
-    """One way to compute the product: seconds for so many calls; result() computes or shows it."""
-
-    via: str
-    result: Callable[[], np.ndarray]
-
-    def seconds(self, times: int) -> float: ...
 
 
 def _maybe(call: Any) -> list[Any]:

@@ -6,8 +6,9 @@ from functools import cache
 import ml_dtypes
 import numpy as np
 
-from bench.matmul.native import NativeCall
-from bench.matmul.operands import Operands, aligned
+from bench.harness.arrays import aligned
+from bench.harness.native import NativeCall
+from bench.matmul.operands import Operands
 from samebits.native._library import DTYPES, check, library, library_path
 
 VALUES = 0

@@ -1,21 +1,10 @@
-"""bench/matmul.md: the tables, between its markers, from the results; parts of it serve other pages."""
+"""bench/matmul.md, between its markers."""
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-from bench.matmul.summary import geometric_mean
-from bench.matmul.tables import TABLES, Table
-
-
-def write(page: Path, name: str, body: str) -> None:
-    """Replaces what stands between the markers of that name. Raises ValueError if the page lacks them."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    before, found, rest = page.read_text().partition(begin)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{page} has no {begin} followed by {end}; put both lines where the tables belong")
-    page.write_text(f"{before}{begin}\n{body}\n{end}{after}")
+from bench.harness import page
+from bench.harness.summary import geometric_mean
+from bench.matmul.tables import TABLES
 
 
 def body(tables: dict[str, dict[str, Any]], folder: str) -> str:
@@ -23,47 +12,6 @@ def body(tables: dict[str, dict[str, Any]], folder: str) -> str:
     return "\n\n".join(
         [_machine(tables), *(_table(found, folder) for found in tables.values()), _roofline(tables, folder)]
     )
-
-
-def report(
-    tables: dict[str, dict[str, Any]], folder: str, known: Mapping[str, Table], packages: Iterable[str],
-    parts: Callable[[dict[str, Any]], Iterable[str]],
-) -> str:  # fmt: skip
-    """The body of another bench's page: the machine and the versions of packages, then a section for each table.
-
-    folder: of the pictures; known: the tables by key; parts: what follows a section's text and picture.
-    """
-    sections = [_machine_of(next(iter(tables.values()))["machine"], packages)]
-    for key, found in tables.items():
-        title = found["title"]
-        sections += [f"## {title}", known[key].text, f"![{title}]({folder}/{key}.svg)", *parts(found)]
-    return "\n\n".join(filter(None, sections))
-
-
-def _machine_of(machine: dict[str, Any], packages: Iterable[str]) -> str:
-    process = next(iter(next(iter(machine["processes"].values())).values()))
-    sizes = ", ".join(f"{name} {size // 1024:,} KiB" for name, size in machine["caches"].items())
-    onednn = f" with oneDNN {process['onednn']}" if process.get("onednn") else ""
-    versions = [f"{name} {process[name]}{onednn if name == 'torch' else ''}" for name in packages]
-    return (
-        f"{machine['cpu']}, {sizes}; samebits {process['samebits']} ({process['isa']}), {', '.join(versions)}; "
-        f"threads {', '.join(machine['processes'])}; {machine['date']}"
-        f"{'; a part, measured with --quick' if machine['quick'] else ''}."
-    )
-
-
-def outcome(found: dict[str, Any]) -> str:
-    """A table in short: regimes and targets."""
-    return "\n\n".join([f"## {found['title']}", regimes(found), targets(found)])
-
-
-def markdown(head: list[str], rows: Iterable[list[str]]) -> str:
-    lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _figure(x: float) -> str:
-    return f"{x:,.0f}" if x >= 1000 else f"{x:.4g}"
 
 
 def _machine(tables: dict[str, dict[str, Any]]) -> str:
@@ -86,7 +34,7 @@ def _machine(tables: dict[str, dict[str, Any]]) -> str:
             f"{main.get('mkl_version', 'no MKL')}, {main.get('openblas', 'no OpenBLAS')}, torch {main['torch']}, "
                 f"jaxlib {main['jaxlib']}; {machine['date']}.",
             f"Measured with --quick: {', '.join(quick)}." if quick else "",
-            markdown(["setting", "MKL's kernels in memory", "mkl_cbwr_get"], kernels) if kernels else "",
+            page.markdown(["setting", "MKL's kernels in memory", "mkl_cbwr_get"], kernels) if kernels else "",
         ])
     )  # fmt: skip
 
@@ -94,55 +42,8 @@ def _machine(tables: dict[str, dict[str, Any]]) -> str:
 def _table(found: dict[str, Any], folder: str) -> str:
     table = TABLES[found["table"]]
     parts = [f"## {table.title}", table.text, f"![{table.title}]({folder}/matmul-{table.key}.svg)"]
-    parts += [regimes(found), targets(found), all_rows(found)]
+    parts += [page.regimes(found), page.targets(found), page.all_rows(found, "M x K x N")]
     return "\n\n".join(parts)
-
-
-def regimes(found: dict[str, Any]) -> str:
-    peers = list(dict.fromkeys(r["peer"] for r in found["regimes"] if r["peer"] != "best"))
-    peers += ["best"] if any(r["peer"] == "best" for r in found["regimes"]) else []
-    lines: dict[tuple[str, str, str], dict[str, dict]] = {}
-    for r in found["regimes"]:
-        lines.setdefault((str(r["threads"]), r["regime"], r["ours"]), {})[r["peer"]] = r
-    rows = []
-    for (threads, regime, ours), cells in lines.items():
-        ratios = [f"{cells[p]['median']:.2f} / {cells[p]['minimum']:.2f}" if p in cells else "" for p in peers]
-        rows.append([regime, threads, ours, str(max(c["rows"] for c in cells.values())), *ratios])
-    names = ["fastest peer" if p == "best" else p for p in peers]
-    return markdown(["regime", "threads", "ours", "rows", *names], rows)
-
-
-def targets(found: dict[str, Any]) -> str:
-    lines = []
-    for v in found["targets"]:
-        where = f"{v['threads']} thread{'s' if v['threads'] > 1 else ''}{', ' + v['regime'] if v['regime'] else ''}"
-        peer = "the fastest peer" if v["peer"] == "best" else v["peer"]
-        mean = f"mean {v['mean']:.2f} (aim {v['aim_mean']})" if v["aim_mean"] else f"mean {v['mean']:.2f}"
-        below = "; ".join(f"{name}: {ratio:.2f}" for name, ratio in list(v["below"].items())[:8])
-        more = f"; and {len(v['below']) - 8} more" if len(v["below"]) > 8 else ""
-        loses = f"{len(v['below'])} of {v['rows']} rows below {v['aim_each']}" + (f" ({below}{more})" if below else "")
-        lines.append(f"- {'met' if v['met'] else '**missed**'}: {where}, {v['ours']} against {peer}: {mean}; {loses}.")
-    return "\n".join(lines)
-
-
-def all_rows(found: dict[str, Any], what: str = "M x K x N", ours: str = "", best: bool = False) -> str:
-    """Every row, folded. what: heads the names; ours: by default the first; best: a column for the fastest peer."""
-    first = next(iter(found["rows"][0]["series"])) if found["rows"] else ""
-    ours = ours or first
-    peers = [name for name in dict.fromkeys(n for r in found["rows"] for n in r["series"]) if name != ours]
-    peers += ["best"] if best else []
-    rows = []
-    for r in found["rows"]:
-        ratios = r["ratios"].get(ours, {})
-        reached = f"{100 * r['bound_us'] / r['series'][ours]['minimum_us']:.0f}" if "bound_us" in r else ""
-        cells = [f"{ratios[p]['median']:.2f} / {ratios[p]['minimum']:.2f}" if p in ratios else "" for p in peers]
-        us, median = r["series"][ours]["minimum_us"], r["series"][ours]["median_us"]
-        faster = r["series"][first]["minimum_us"] / us  # the row's rates are those of the first
-        rates = [_figure(us), _figure(median), *(f"{faster * r[rate]:.4g}" for rate in ("gflops", "gbytes")), reached]
-        rows.append([r["name"], str(r["threads"]), r["level"], *rates, *cells])
-    names = ["fastest peer" if p == "best" else p for p in peers]
-    head = [what, "threads", "from", "min, us", "median, us", "GFLOP/s", "GB/s", "% of bound", *names]
-    return f"<details><summary>All rows of {ours}</summary>\n\n{markdown(head, rows)}\n\n</details>"
 
 
 def _roofline(tables: dict[str, dict[str, Any]], folder: str) -> str:
@@ -199,9 +100,9 @@ def _roofline(tables: dict[str, dict[str, Any]], folder: str) -> str:
         "of the innermost level that holds them all. The peaks are measured too, with neighbours on the machine: each "
         "is the best of several looks before and after the tables, and yet a figure above 100 % of the bound means "
         "that the bound was measured low.",
-        markdown(head, machine),
+        page.markdown(head, machine),
         f"![roofline]({folder}/matmul-roofline.svg)",
         "Part of the bound that is reached, in percent, geometric means over the rows of a regime. The last column "
             "takes into the bound that weights kept as [N,K] go through the registers' transpose once.",
-        markdown(["regime", "threads", "bound by", "rows", "ours", "fastest peer", "ours, transposing"], rows),
+        page.markdown(["regime", "threads", "bound by", "rows", "ours", "fastest peer", "ours, transposing"], rows),
     ])  # fmt: skip

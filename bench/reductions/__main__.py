@@ -6,7 +6,7 @@ Writes bench/results/reductions.json, a picture beside it, and the tables in ben
 on two cores. A part (--quick and the like) is printed and written to build/bench only.
 """
 
-from bench.matmul import driver
+from bench.harness import driver
 from bench.reductions import page
 from bench.reductions.case import TABLES
 

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bench.matmul.case import OneCopy
-from bench.matmul.tables import Series, Table, Target
+from bench.harness.tables import Series, Table, Target
+from bench.harness.work import OneCopy
 
 SEGMENTS = 100
 K = 8

@@ -5,7 +5,7 @@ from functools import cached_property
 import ml_dtypes
 import numpy as np
 
-from bench.matmul.operands import aligned
+from bench.harness.arrays import aligned
 from bench.reductions.case import SEGMENTS, K, Reduction
 
 DTYPES = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64), "bfloat16": np.dtype(ml_dtypes.bfloat16)}

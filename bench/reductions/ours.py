@@ -2,7 +2,7 @@
 
 import ctypes
 
-from bench.matmul.native import NativeCall
+from bench.harness.native import NativeCall
 from bench.reductions.case import SEGMENTS, K
 from bench.reductions.operands import Operands
 from samebits.native._arrays import padded, words

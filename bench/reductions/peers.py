@@ -1,11 +1,11 @@
-"""torch, XLA on CPUs (jit) and NumPy, timed through Python: a call on very little is subtracted, as in bench/matmul."""
+"""torch, XLA on CPUs (jit) and NumPy, timed through Python: a call on very little is subtracted."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bench.matmul.frameworks import PythonCall, load_jax, load_torch
+from bench.harness.calls import PythonCall, load_jax, load_torch
 from bench.reductions.case import SEGMENTS, K
 from bench.reductions.operands import Operands
 

@@ -1,8 +1,8 @@
-"""The child process: bench/matmul/worker.py with reductions in the place of products."""
+"""The child process."""
 
 from typing import Any
 
-from bench.matmul import worker  # before anything else: it sets the CPUs
+from bench.harness import worker  # before anything else: it sets the CPUs
 
 from bench.reductions import ours, peers  # isort: skip
 from bench.reductions.case import Reduction  # isort: skip

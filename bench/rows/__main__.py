@@ -6,7 +6,7 @@ Writes bench/results/rows.json and rows-bf16.json, a picture beside each, and th
 (--quick and the like) is printed and written to build/bench only.
 """
 
-from bench.matmul import driver
+from bench.harness import driver
 from bench.rows import page
 from bench.rows.cases import TABLES
 

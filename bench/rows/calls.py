@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.matmul.competitors import Call
-from bench.matmul.frameworks import PythonCall, load_jax, load_torch
-from bench.matmul.native import NativeCall
+from bench.harness.calls import Call, PythonCall, load_jax, load_torch
+from bench.harness.native import NativeCall
 from bench.rows.operands import LAYER_EPS, RMS_EPS, Operands
 from samebits.native import _rows
 from samebits.native._arrays import number, words

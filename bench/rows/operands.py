@@ -5,7 +5,7 @@ from functools import cached_property
 import ml_dtypes
 import numpy as np
 
-from bench.matmul.operands import aligned
+from bench.harness.arrays import aligned
 from bench.rows.cases import Rows
 
 LAYER_EPS, RMS_EPS = 1e-5, 1e-6

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bench.matmul import page
+from bench.harness import page
 from bench.rows.cases import TABLES
 
 

@@ -175,8 +175,8 @@ class Backward {
       head_k.push();
       head_v.push();
     }
-    memcpy(dk->next(), head_k.result(), static_cast<size_t>(keys_.size() * d_.dim * call_.item));
-    memcpy(dv->next(), head_v.result(), static_cast<size_t>(keys_.size() * d_.v_dim * call_.item));
+    std::copy_n(head_k.result(), keys_.size() * d_.dim * call_.item, dk->next());  // of no keys: null
+    std::copy_n(head_v.result(), keys_.size() * d_.v_dim * call_.item, dv->next());
     dk->push();
     dv->push();
     return true;

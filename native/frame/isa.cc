@@ -34,7 +34,9 @@ struct Choice {
   }
 
 const Choice* choices(int* count) {
-#ifdef __x86_64__
+#if defined(SAMEBITS_GENERIC_ONLY)
+  static const Choice all[] = {{"generic", true, SB_TABLE(generic)}};
+#elif defined(__x86_64__)
   __builtin_cpu_init();
   static const Choice all[] = {
       {"generic", true, SB_TABLE(generic)},

@@ -67,6 +67,15 @@ inline int64_t item(int64_t dtype) {
   }
 }
 
+// Whether an elementwise operation gives bools.
+inline bool is_predicate(int64_t op) {
+  bool out = false;
+  for (const char* name : {"eq", "ne", "lt", "le", "gt", "ge", "eq_to", "lt_to", "le_to", "is_finite"}) {
+    out |= op == sb_op_find(name);
+  }
+  return out;
+}
+
 // Elements with nothing behind the last one: either on the heap, at some alignment, where a sanitizer sees
 // every byte too far that its compiler has instrumented, or before a page that nobody may touch, which also
 // ends a masked instruction of an intrinsic.
@@ -180,6 +189,24 @@ class Host {
   std::vector<std::thread> started_;
   std::vector<std::pair<void (*)(void*), void*>> waiting_;
 };
+
+using Executor = const sb_executor*;
+
+constexpr std::initializer_list<int64_t> kSizes = {1,  2,  3,  7,   8,   9,   16,  17, 31,
+                                                   33, 64, 65, 100, 255, 256, 257, 600};
+
+// Up to four sizes whose product is not above `work`, in any order.
+inline std::vector<int64_t> sizes(Random& random, size_t count, int64_t work) {
+  std::vector<int64_t> out(count);
+  const int64_t first = random.below(static_cast<int64_t>(count));
+  for (size_t i = 0; i < count; ++i) {
+    int64_t size = random.one_in(40) ? 0 : random.pick(kSizes);
+    while (size > work) size /= 2;
+    work /= std::max<int64_t>(size, 1);
+    out[(i + static_cast<size_t>(first)) % count] = size;
+  }
+  return out;
+}
 
 }  // namespace test
 #endif  // SB_TEST_CASES_H_

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bench.matmul import driver
-from bench.matmul.turns import Children
+from bench.harness import driver
+from bench.harness.turns import Children
 
 Found = dict[str, Any]
 

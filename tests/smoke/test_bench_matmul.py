@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from bench.matmul import driver, page, picture
+from bench.harness import driver, page
+from bench.harness.tables import Series, Target
+from bench.harness.turns import Children
+from bench.matmul import picture
 from bench.matmul.__main__ import BENCH
 from bench.matmul.case import Case
 from bench.matmul.operands import Operands
-from bench.matmul.tables import TABLES, Series, Target
-from bench.matmul.turns import Children
+from bench.matmul.tables import TABLES
 from samebits.native._library import library
 
 CASES = (
@@ -31,7 +33,7 @@ def found() -> dict:
     table = dataclasses.replace(
         TABLES["tiny"], cases=CASES, series=series, targets=(Target("samebits", "best", each=1e-9, mean=1e-9),)
     )
-    with Children(threads=1) as children:
+    with Children(1, BENCH.worker) as children:
         return json.loads(json.dumps(driver.measure(table, [children], seconds=0.01)))
 
 
@@ -54,7 +56,7 @@ def test_targets(found: dict):
 def test_page(found: dict, tmp_path: Path):
     target = tmp_path / "page.md"
     target.write_text("before\n<!-- matmul: begin -->\nWHAT STOOD HERE\n<!-- matmul: end -->\nafter\n")
-    page.write(target, "matmul", page.body({"tiny": found}, "results"))
+    page.write(target, "matmul", BENCH.body({"tiny": found}, "results"))
     text = target.read_text()
     assert text.startswith("before\n")
     assert text.endswith("\nafter\n")

@@ -24,6 +24,9 @@ SB_INLINE f64v fma(f64v a, f64v b, double c) { return fma(a, b, dup(c)); }
 SB_INLINE f64v select(i64v mask, f64v a, f64v b) { return mask ? a : b; }
 SB_INLINE f64v select(i64v mask, double a, f64v b) { return mask ? dup(a) : b; }
 SB_INLINE f64v select(i64v mask, f64v a, double b) { return mask ? a : dup(b); }
+// Sums of words wrap, those of a NaN's and of -0's too; of signed vectors that would be undefined.
+SB_INLINE i64v add(i64v a, i64v b) { return bits_as<i64v>(bits_as<u64v>(a) + bits_as<u64v>(b)); }
+SB_INLINE i64v add(i64v a, int64_t b) { return bits_as<i64v>(bits_as<u64v>(a) + static_cast<uint64_t>(b)); }
 SB_INLINE f64v abs(f64v x) { return bits_as<f64v>(bits_as<i64v>(x) & ~kSign); }
 SB_INLINE f64v copysign(f64v magnitude, f64v sign) {
   return bits_as<f64v>((bits_as<i64v>(magnitude) & ~kSign) | (bits_as<i64v>(sign) & kSign));
@@ -54,7 +57,7 @@ SB_INLINE Whole whole(f64v shifted) { return {shifted - kWholeShift, bits_as<i64
 SB_INLINE Whole nearest(f64v x, double factor) { return whole(fma(x, factor, kWholeShift)); }
 
 // 2^k for -1023 < k < 1024.
-SB_INLINE f64v pow2(Whole k) { return bits_as<f64v>((k.word << 52) + kOneBits); }
+SB_INLINE f64v pow2(Whole k) { return bits_as<f64v>(add(k.word << 52, kOneBits)); }
 SB_INLINE f64v pow2(f64v k) { return pow2(whole(k + kWholeShift)); }
 // y 2^k for |k| < 2046: by two powers of two, so that only the last product can round.
 SB_INLINE f64v scale(f64v y, f64v k) {

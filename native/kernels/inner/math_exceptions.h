@@ -35,7 +35,7 @@ __attribute__((noinline)) f64v replace_exceptions(f32h x, f64v y, const Exceptio
 
 template <int N>
 SB_INLINE f64v without(const Exception (&list)[N], f32h x, f64v y) {
-  const i64v close = ((bits_as<i64v>(y) + (8 - 0x10000000)) & 0x1ffffff0) == 0;
+  const i64v close = (add(bits_as<i64v>(y), 8 - 0x10000000) & 0x1ffffff0) == 0;
   return any(close) ? replace_exceptions(x, y, list, N) : y;
 }
 

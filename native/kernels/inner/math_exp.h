@@ -46,7 +46,7 @@ SB_INLINE ShortReduced short_reduce(f64v x) {
 SB_INLINE f64v short_exp(f64v x) {  // |x| < 700
   const ShortReduced e = short_reduce(x);
   const f64v y = fma(fma(horner(e.r, kExpShort), e.r, 1.0), e.r, 1.0);
-  return bits_as<f64v>(bits_as<i64v>(y) + (e.k.word << 52));
+  return bits_as<f64v>(add(bits_as<i64v>(y), e.k.word << 52));
 }
 SB_INLINE f64v short_expm1(f64v x) {  // |x| < 700
   const ShortReduced e = short_reduce(x);

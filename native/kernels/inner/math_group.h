@@ -22,6 +22,7 @@ using f64g = Group<f64v>;
 using i64g = Group<i64v>;
 using f32g = Group<f32h>;
 using i32g = Group<i32h>;
+using u32h = uint32_t __attribute__((vector_size(SB_VBYTES / 2)));
 
 #define SB_GROUP(V, expression)                                                   \
   Group<V> r;                                                                     \
@@ -46,6 +47,12 @@ SB_GROUP_BINARY(^)
 SB_GROUP_BINARY(<<)
 SB_GROUP_BINARY(>>)
 #undef SB_GROUP_BINARY
+// Words wrap (add in math_common.h), where the operators above would not.
+SB_INLINE i64g operator+(i64g a, i64g b) { SB_GROUP(i64v, add(a.v[i], b.v[i])); }
+SB_INLINE i64g operator+(i64g a, int64_t b) { SB_GROUP(i64v, add(a.v[i], b)); }
+SB_INLINE i32g operator-(i32g a, int32_t b) {
+  SB_GROUP(i32h, bits_as<i32h>(bits_as<u32h>(a.v[i]) - static_cast<uint32_t>(b)));
+}
 SB_INLINE f64g operator/(double a, f64g b) { SB_GROUP(f64v, a / b.v[i]); }
 
 SB_INLINE f64g fma(f64g a, f64g b, double c) { SB_GROUP(f64v, fma(a.v[i], b.v[i], c)); }
@@ -82,7 +89,7 @@ SB_INLINE f64g horner(f64g x, const double (&c)[N]) {
 // 2^(k/16), from a table of two registers.
 SB_INLINE i64v sixteenth(i64v k) {
   const __m512i low = _mm512_load_si512(kSixteenths), high = _mm512_load_si512(kSixteenths + 8);
-  return (i64v)_mm512_permutex2var_epi64(low, (__m512i)k, high) + (k << 48);
+  return add((i64v)_mm512_permutex2var_epi64(low, (__m512i)k, high), k << 48);
 }
 SB_INLINE f64g pow2_sixteenth(i64g k) { SB_GROUP(f64v, bits_as<f64v>(sixteenth(k.v[i]))); }
 #endif

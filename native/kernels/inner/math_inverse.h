@@ -110,7 +110,7 @@ struct Atan2 {
   static SB_INLINE f64v f32(f64v y, f64v x) {
     const Sector t = sector(y, x);
     f64v value = angle<false>(t.n, t.d, t.base, t.sign).value;
-    const i64v close = ((bits_as<i64v>(value) + (64 - 0x10000000)) & 0x1fffff80) == 0;
+    const i64v close = (add(bits_as<i64v>(value), 64 - 0x10000000) & 0x1fffff80) == 0;
     const i64v subnormal = (value < 0x1p-126) & (value > 0x1p-151);
     if (any(close | subnormal)) value = atan2_decided(y, x, value, close | subnormal);
     return finish(y, x, value);

@@ -68,7 +68,7 @@ struct Pow {
     const Split s = log_split(abs(x));
     const f64v p = y * log_sum(s.k, s.m - 1.0, dup(0.0));
     f64v value = short_exp(clamp(p, -110.0, 95.0));
-    const i64v close = ((bits_as<i64v>(value) + (1024 - 0x10000000)) & 0x1ffff800) == 0;
+    const i64v close = (add(bits_as<i64v>(value), 1024 - 0x10000000) & 0x1ffff800) == 0;
     const i64v subnormal = (value < 0x1p-126) & (value > 0x1p-151);
     if (any(close | subnormal)) value = pow_decided(x, y, value, close | subnormal);
     return pow_specials(x, y, value);

@@ -192,7 +192,7 @@ struct Quick<Erf> {  // from 3.92 on it is 1
 template <class F>
 SB_INLINE Lanes doubtful(f32h x, f64v y) {
   constexpr int64_t margin = Quick<F>::kMargin;
-  return none_of(bits_as<i64v>(y) + (margin - 0x10000000), 0x1fffffff & -2 * margin) | Quick<F>::beside(x);
+  return none_of(add(bits_as<i64v>(y), margin - 0x10000000), 0x1fffffff & -2 * margin) | Quick<F>::beside(x);
 }
 
 }  // namespace

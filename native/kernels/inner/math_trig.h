@@ -131,7 +131,7 @@ struct Sin {
 struct Cos {
   static SB_INLINE f64v f64(f64v x) {
     const TrigReduced t = quarter_turns(abs(x));
-    return sin_quarter(t, t.word + 1);
+    return sin_quarter(t, add(t.word, 1));
   }
   static SB_INLINE f64v f32(f64v x) {  // cos(x) = sin(x + pi/2)
     const Whole n = whole(fma(abs(x), kInvPi[0], 0.5) + kWholeShift);

@@ -5,9 +5,9 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from bench.matmul.case import Work
-from bench.matmul.roofline import bound, transpose_bound
-from bench.matmul.tables import Table, Target
+from bench.harness.roofline import bound, transpose_bound
+from bench.harness.tables import Table, Target
+from bench.harness.work import Work
 
 
 def row(table: Table, case: Work, level: str, threads: int, measured: dict[str, Any]) -> dict:

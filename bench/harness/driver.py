@@ -11,11 +11,11 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from bench.matmul import page, picture, summary
-from bench.matmul.machine import caches, cpu
-from bench.matmul.native import FOLDER
-from bench.matmul.tables import Table
-from bench.matmul.turns import KEPT_MEMORY, ROOT, Children
+from bench.harness import page, picture, summary
+from bench.harness.machine import caches, cpu
+from bench.harness.native import FOLDER
+from bench.harness.tables import Table
+from bench.harness.turns import KEPT_MEMORY, ROOT, Children
 
 RESULTS = ROOT / "bench" / "results"
 TRIALS = FOLDER / "results"

@@ -1,12 +1,9 @@
 // Norms of rows against each row alone, and a program that runs rows block by block against its steps.
-#ifndef SB_TEST_ROWS_CASES_H_
-#define SB_TEST_ROWS_CASES_H_
-
-#include "test/cases.h"
+#include "test/kinds.h"
 
 namespace test {
 
-inline void norm(Random& random, const sb_executor* executor) {
+void norm(Random& random, Executor executor) {
   const int64_t dtype = random.pick({SB_F32, SB_F32, SB_F64, SB_BF16, SB_F16});
   const int64_t scales = dtype == SB_F64 || random.one_in(2) ? dtype : int64_t{SB_F32};
   const int64_t n = random.pick({1, 2, 7, 16, 17, 33, 64, 255, 256, 257, 700}),
@@ -27,7 +24,7 @@ inline void norm(Random& random, const sb_executor* executor) {
   EXPECT(all == single, random);
 }
 
-inline void rows(Random& random, const sb_executor* executor) {
+void rows(Random& random, Executor executor) {
   const int64_t n = random.pick({1, 10, 64, 300}), rows = 1000 + 20000 / n + random.below(200000 / n);
   const int64_t f32 = SB_F32, sub = sb_op_find("sub");
   const sb_reduce_desc largest = {SB_MAX, f32, f32, 1, {rows}, {n}, 1, {n}, {1}};
@@ -66,4 +63,3 @@ inline void rows(Random& random, const sb_executor* executor) {
 }
 
 }  // namespace test
-#endif  // SB_TEST_ROWS_CASES_H_

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from bench.matmul.case import Case, Work
-from bench.matmul.machine import caches
-from bench.matmul.native import timer
+from bench.harness.machine import caches
+from bench.harness.native import timer
+from bench.harness.work import Work
 
 FILL = {"L1": 0.5, "L2": 0.5, "L3": 0.4}
 """The part of a level that the measurement reads: below what it holds, since stacks and neighbours sit there too."""
@@ -68,6 +68,5 @@ def bound(case: Work, level: str, peaks: dict[str, float], ratio_of_bytes: float
 
 
 def transpose_bound(case: Work, peaks: dict[str, float]) -> float:
-    """Microseconds for taking weights [n, k] through the registers' transpose once; 0 for another layout."""
-    transposing = isinstance(case, Case) and case.layout == "NK" and case.dtype == "float32"
-    return case.b_bytes / peaks["transpose"] * 1e6 if transposing else 0.0
+    """Microseconds for taking what the case transposes through the registers once."""
+    return case.transposed_bytes / peaks["transpose"] * 1e6 if case.transposed_bytes else 0.0

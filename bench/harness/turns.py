@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.matmul.case import Work
-from bench.matmul.tables import SETTINGS, Series
+from bench.harness.tables import SETTINGS, Series
+from bench.harness.work import Work
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,7 +76,7 @@ class Child:
 class Children:
     """The workers of one thread count, each started when first needed; a context manager that ends them."""
 
-    def __init__(self, threads: int, worker: str = "bench.matmul.worker", environment: Mapping[str, str] | None = None):
+    def __init__(self, threads: int, worker: str, environment: Mapping[str, str] | None = None):
         """worker: the module that a child runs; environment: variables of all children."""
         self.threads = threads
         self.peaks: dict[str, dict[str, float]] = {}

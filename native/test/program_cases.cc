@@ -1,0 +1,47 @@
+// Programs of several steps.
+#include "test/kinds.h"
+#include "test/map_words.h"
+#include "test/twins.h"
+
+namespace test {
+
+// A product into scratch, then an elementwise step on it, run by several threads of the host at once.
+void program(Random& random, Executor executor) {
+  const int64_t m = random.pick({1, 7, 60}), n = random.pick({1, 9, 130}), k = random.pick({1, 64, 300});
+  const auto dense = [](int64_t size, int64_t step) {
+    Random none(0);
+    Place p(none, {size}, false);
+    p.stride = {step};
+    return p;
+  };
+  const std::vector<int64_t> map = map_words({m * n}, dense(m * n, 1), dense(m * n, 1), dense(m * n, 1));
+  std::vector<int64_t> words = {SB_PROGRAM_MAGIC, 2, 1, 1, 2, 4 * m * k, 4 * k * n, 4 * m * n, 4 * m * n};
+  words.insert(words.end(),
+               {SB_STEP_DOT, 3, 0, 0, 1, 0, 3, 0, 15, SB_F32, SB_F32, 1, m, n, k, 0, k, 1, 0, n, 1, 0, n, 1});
+  words.insert(words.end(), {SB_STEP_MAP, 3, 3, 0, 3, 0, 2, 0, static_cast<int64_t>(map.size())});
+  words.insert(words.end(), map.begin(), map.end());
+  sb_program* made = sb_program_new(words.data(), static_cast<int64_t>(words.size()));
+  EXPECT(made, random);
+  EXPECT(!sb_program_new(words.data(), random.below(static_cast<int64_t>(words.size()))), random);
+  Array a(random, SB_F32, m * k), b(random, SB_F32, k * n), ours(random, SB_F32, m * n), again = ours,
+                                                                                         theirs = ours;
+  const auto run = [&](Array* out) {
+    void* buffers[] = {a.at(0), b.at(0), out->at(0)};
+    EXPECT(sb_program_run(made, buffers, executor) == 0, random);
+  };
+  std::thread other(run, &again);
+  run(&ours);
+  other.join();
+  const sb_dot_desc d = {SB_F32, SB_F32, 1, m, n, k, {0, k, 1}, {0, n, 1}, {0, n, 1}};
+  sb_ref_dot(&d, a.at(0), b.at(0), theirs.at(0), nullptr);
+  for (int64_t i = 0; i < m * n; ++i) {
+    float x;
+    memcpy(&x, theirs.at(i), 4);
+    const uint32_t word = map_element(x, x);
+    memcpy(theirs.at(i), &word, 4);
+  }
+  EXPECT(ours == theirs && again == theirs, random);
+  sb_program_free(made);
+}
+
+}  // namespace test

@@ -47,6 +47,8 @@ OPERATIONS: dict[str, Operation] = {
             "window_sum window_prod": "WIN-1",
             "window_max window_min window_argmax window_argmin": "WIN-3",
             "select_and_scatter_add": "WIN-4",
+            "select_and_gather_add": "WIN-5",
+            "fold": "FOLD-1",
             "top_k": "TOP-1",
             "sort argsort": "EXACT-3",
             "convert": "CVT-1",

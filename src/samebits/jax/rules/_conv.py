@@ -14,8 +14,8 @@ def conv(eqn: Any) -> Rule:
     found = kinds(eqn)
     if found <= {"i", "b"}:
         return Rule("xla", clause("exact"))
-    if found != {"f"}:
-        raise refuse(eqn, "a convolution of complex, 8-bit float or mixed integer operands has no rule",
+    if not found <= {"f", "i", "b"}:
+        raise refuse(eqn, "a convolution of complex numbers or 8-bit floats has no rule",
                      "convert the operands to float32 (complex: convolve real and imaginary parts)")  # fmt: skip
     if len(_kept_axes(eqn)) > MOST_AXES:
         raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution more",
@@ -25,11 +25,11 @@ def conv(eqn: Any) -> Rule:
 
 def _build(p: Program, eqn: Any, v: list[View]) -> View:
     (x, w), out = v, eqn.outvars[0].aval
-    inputs = {x.dtype, w.dtype}
-    narrow = inputs <= {"float16", "bfloat16"}
-    if len(inputs) > 1 or str(out.dtype) == "float64":  # computed in the widest of the three
-        wide = "float64" if "float64" in (*inputs, str(out.dtype)) else "float32"
-        x, w, narrow = p.convert(x, wide), p.convert(w, wide), False
+    result = str(out.dtype)
+    dtypes = {x.dtype, w.dtype}
+    wide = "float64" if "float64" in (*dtypes, result) else "float32"
+    if len(dtypes) > 1 or wide == "float64" or not dtypes <= {"float16", "bfloat16", "float32"}:  # integers, mixed
+        x, w = p.convert(x, wide), p.convert(w, wide)
     lhs, rhs, _ = eqn.params["dimension_numbers"]
     x, w = x.transpose(lhs), w.transpose(rhs)
     groups, batches = eqn.params["feature_group_count"], eqn.params["batch_group_count"]
@@ -46,10 +46,8 @@ def _build(p: Program, eqn: Any, v: list[View]) -> View:
                 for a in (x, w))  # fmt: skip
     else:
         x, w = (a.only([*lead, *(3 + i for i in axes)]) for a in (x, w))
-    same = str(out.dtype) == x.dtype or (narrow and str(out.dtype) == "float32")
-    wide = str(out.dtype) if same else ("float32" if narrow else x.dtype)
-    made = p.conv(x, w, _out_axes(eqn, axes), spatial, wide)
-    return p.convert(p.reshape(made, out.shape), str(out.dtype))
+    made = p.conv(x, w, _out_axes(eqn, axes), spatial, result if result == x.dtype else wide)
+    return p.convert(p.reshape(made, out.shape), result)
 
 
 def _split(view: View, axis: int, groups: int) -> View:

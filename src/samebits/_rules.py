@@ -83,6 +83,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
+    "top_k_by_total_order": Operation("TOP-4"),
     "exact": Operation("EXACT-1"),
     "control": Operation("LEVEL-4"),
     "callback": Operation("LEVEL-4"),

@@ -29,7 +29,7 @@ def top_k(eqn: Any) -> Rule:
         back = [*range(axis), last, *range(axis, last)]  # the kernel has the axis last
         return [restore(values).transpose(back), indices.transpose(back)]
 
-    return Rule("native", clause("top_k"), build=build)
+    return Rule("native", clause("top_k_by_total_order"), build=build)
 
 
 def _by_total_order(p: Program, x: View) -> tuple[View, Callable[[View], View]]:

@@ -18,7 +18,7 @@ def conv(eqn: Any) -> Rule:
         raise refuse(eqn, "a convolution of complex numbers or 8-bit floats has no rule",
                      "convert the operands to float32 (complex: convolve real and imaginary parts)")  # fmt: skip
     if len(_kept_axes(eqn)) > MOST_AXES:
-        raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution more",
+        raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution has {len(_kept_axes(eqn))}",
                      "write it as a matrix product of patches")  # fmt: skip
     return Rule("native", clause("conv"), build=_build)
 

@@ -23,11 +23,11 @@ def convolved(x, w, strides, padding, lhs, rhs, numbers, features=1, batches=1, 
     return lax.conv_general_dilated(x, w, strides, padding, lhs, rhs, numbers, features, batches, **how)
 
 
-def by_reference(x, w, strides, padding, lhs, rhs, numbers, features=1, batches=1, out_dtype=None):
+def by_reference(x, w, strides, padding, lhs, rhs, numbers, features=1, batches=1):
     """The same by samebits.order; a group of the batch is a convolution of its own."""
     spec = lax.conv_dimension_numbers(x.shape, w.shape, numbers)
     x, w = (np.transpose(a, s) for a, s in zip((x, w), spec[:2], strict=True))
-    parts = [order.conv(a, b, strides, padding, lhs_dilation=lhs, rhs_dilation=rhs, groups=features, out_dtype=out_dtype)
+    parts = [order.conv(a, b, strides, padding, lhs_dilation=lhs, rhs_dilation=rhs, groups=features)
              for a, b in zip(np.split(x, batches), np.split(w, batches), strict=True)]  # fmt: skip
     return np.transpose(np.concatenate(parts, 1), np.argsort(spec[2]))
 
@@ -97,10 +97,9 @@ def test_preferred_element_types(dtype, wish):
         x, w = (np.random.default_rng(i).normal(size=(2, 3, 5, 5)).__mul__(9).astype(dtype) for i in (0, 1))
         f = sj.invariant(lambda x, w: lax.conv(x, w, (1, 1), "SAME", preferred_element_type=wish))
         if wish == "float64" or not jnp.issubdtype(dtype, jnp.floating):  # computed there
-            wide = [order.convert(a, wish) for a in (x, w)]
-            wanted = order.conv(*wide, padding=((2, 2), (2, 2)))
+            wanted = order.conv(order.convert(x, wish), order.convert(w, wish), padding=2)
         else:
-            wanted = order.convert(order.conv(x, w, padding=((2, 2), (2, 2)), out_dtype="float32"), wish)
+            wanted = order.convert(order.conv(x, w, padding=2, out_dtype="float32"), wish)
         assert bits(f(x, w)) == bits(wanted)
 
 

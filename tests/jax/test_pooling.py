@@ -171,8 +171,9 @@ def test_more_axes_than_the_kernels_have(op):
     f = window(op, (2, 1, 3), (1, 1, 2), "SAME")
     for _ in range(7):
         f = jax.vmap(f, in_axes=1, out_axes=1)
-    wanted = getattr(order, f"window_{op}")(np.moveaxis(np.asarray(x), [0, 8, 9], [7, 8, 9]),
-                                            (1,) * 7 + (2, 1, 3), (1,) * 9 + (2,), ((0, 0),) * 7 + ((0, 1), (0, 0), (0, 1)))  # fmt: skip
+    turned = np.moveaxis(np.asarray(x), [0, 8, 9], [7, 8, 9])
+    pads = ((0, 0),) * 7 + ((0, 1), (0, 0), (0, 1))
+    wanted = getattr(order, f"window_{op}")(turned, (1,) * 7 + (2, 1, 3), (1,) * 9 + (2,), pads)
     got = sj.invariant(f)(x)
     assert bits(got) == bits(np.ascontiguousarray(np.moveaxis(wanted, [7, 8, 9], [0, 8, 9])))
     g, h = (jax.grad(lambda x, f=f: jnp.sum(jnp.tanh(f(x)))) for f in (sj.invariant(f), f))

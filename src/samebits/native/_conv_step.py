@@ -27,18 +27,15 @@ def conv_words(node: Any, operands: Sequence[View]) -> list[int]:
     (x, w), s = operands, node.params["spatial"]
     groups, columns, channels = w.shape[:3]
 
-    def three(row: Sequence[int]) -> list[int]:
-        return [*row, *[0] * (MOST_AXES - len(row))]
-
     # The result's strides by [n, g o, *image]; a group's columns follow those of the group before.
     by_axis = dict(zip(node.params["axes"], contiguous_strides(node.shape), strict=True))
     batch, column, *image = (by_axis[i] for i in range(len(by_axis)))
     out = [batch, columns * column, column, *image]
-    rows = (x.shape[3:], w.shape[3:], s.out, s.strides, s.low, s.lhs_dilation, s.rhs_dilation)
-    return [DTYPES.index(x.dtype), DTYPES.index(node.dtype), len(s.out), x.shape[0], groups, channels, columns,
-            *(v for row in rows for v in three(row)), *_strides(x.strides), *_strides(w.strides), *_strides(out)]  # fmt: skip
+    head = [DTYPES.index(x.dtype), DTYPES.index(node.dtype), len(s.out), x.shape[0], groups, channels, columns]
+    for row in (x.shape[3:], w.shape[3:], s.out, s.strides, s.low, s.lhs_dilation, s.rhs_dilation):
+        head += _padded(row, MOST_AXES)
+    return head + [v for row in (x.strides, w.strides, out) for v in _padded(row, 3 + MOST_AXES)]
 
 
-def _strides(strides: Sequence[int]) -> list[int]:
-    """Strides of three axes and the spatial ones, with room for all of these."""
-    return [*strides, *[0] * (3 + MOST_AXES - len(strides))]
+def _padded(row: Sequence[int], room: int) -> list[int]:
+    return [*row, *[0] * (room - len(row))]

@@ -14,8 +14,8 @@ import numpy as np
 
 from samebits._errors import NativeError
 from samebits.native._arrays import MAX_RANK, merge_jointly
-from samebits.native._library import DTYPES, opcode
 from samebits.native._conv_step import Spatial
+from samebits.native._library import DTYPES, opcode
 from samebits.native._map import ON_WORDS, PREDICATES
 from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis
 from samebits.order._window_shape import Windows
@@ -235,8 +235,7 @@ class Program:
     def conv(self, x: View, w: View, out_axes: Sequence[int], spatial: Spatial, out_dtype: str) -> View:
         """A convolution of x [n, g, c, *image] and w [g, o, c, *kernel] (clauses CONV-*).
 
-        The result, [n, g, o, *image], has its axes in the order `out_axes` in memory, with g and o as one axis: those of
-        [n, g o, *image].
+        The result is [n, g o, *image] with these axes in the order `out_axes`.
         """
         shape = (x.shape[0], w.shape[0] * w.shape[1], *spatial.out)
         return self._add(Node("conv", out_dtype, tuple(shape[i] for i in out_axes), (x, w),

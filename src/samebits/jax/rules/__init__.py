@@ -7,9 +7,12 @@ from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, kind_of, kinds, refuse
 from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
-from samebits.jax.rules import _conv, _fold, _top_k, _windows
 from samebits.jax.rules._batch import LINALG, batched
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
+from samebits.jax.rules._conv import conv
+from samebits.jax.rules._fold import fold, fold_windows
+from samebits.jax.rules._top_k import approx_top_k, top_k
+from samebits.jax.rules._windows import WINDOW, reduce_window, select_and_gather_add, select_and_scatter_add
 
 
 def _random(eqn: Any) -> Rule:
@@ -61,14 +64,14 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "scatter": _scatter.overwrite,
     **dict.fromkeys(_scatter.SCATTER, _scatter.scatter),
     "sort": _sort.sort,
-    "conv_general_dilated": _conv.conv,
-    **dict.fromkeys(_windows.WINDOW, _windows.reduce_window),
-    "select_and_scatter_add": _windows.scatter,
-    "select_and_gather_add": _windows.gather,
-    "reduce": _fold.reduce,
-    "reduce_window": _fold.reduce_window,
-    "top_k": _top_k.top_k,
-    "approx_top_k": _top_k.approx_top_k,
+    "conv_general_dilated": conv,
+    **dict.fromkeys(WINDOW, reduce_window),
+    "select_and_scatter_add": select_and_scatter_add,
+    "select_and_gather_add": select_and_gather_add,
+    "reduce": fold,
+    "reduce_window": fold_windows,
+    "top_k": top_k,
+    "approx_top_k": approx_top_k,
     **dict.fromkeys(_control.CONTROL, _control.control),
     "remat2": _control.remat,
     "checkpoint": _control.remat,

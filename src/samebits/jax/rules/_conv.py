@@ -1,10 +1,10 @@
-"""conv_general_dilated under the convolution rule: any layout, groups of channels or of the batch, as strides."""
+"""conv_general_dilated under the convolution rule: layouts and groups of channels or of the batch are strides."""
 
 from dataclasses import replace
 from typing import Any
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, kinds, refuse
+from samebits.jax._rule import Rule, is_native, kinds, refuse
 from samebits.native._conv_step import MOST_AXES, Spatial
 from samebits.native._program import Program
 from samebits.native._views import View
@@ -14,11 +14,12 @@ def conv(eqn: Any) -> Rule:
     found = kinds(eqn)
     if found <= {"i", "b"}:
         return Rule("xla", clause("exact"))
-    if not found <= {"f", "i", "b"}:
-        raise refuse(eqn, "a convolution of complex numbers or 8-bit floats has no rule",
+    if not found <= {"f", "i", "b"} or not all(is_native(v.aval) for v in eqn.invars):
+        raise refuse(eqn, "a convolution of complex numbers, 8-bit floats or integers below 8 bits has no rule",
                      "convert the operands to float32 (complex: convolve real and imaginary parts)")  # fmt: skip
-    if len(_kept_axes(eqn)) > MOST_AXES:
-        raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution has {len(_kept_axes(eqn))}",
+    axes = len(_axes(eqn))
+    if axes > MOST_AXES:
+        raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution has {axes}",
                      "write it as a matrix product of patches")  # fmt: skip
     return Rule("native", clause("conv"), build=_build)
 
@@ -28,66 +29,54 @@ def _build(p: Program, eqn: Any, v: list[View]) -> View:
     result = str(out.dtype)
     dtypes = {x.dtype, w.dtype}
     wide = "float64" if "float64" in (*dtypes, result) else "float32"
-    if len(dtypes) > 1 or wide == "float64" or not dtypes <= {"float16", "bfloat16", "float32"}:  # integers, mixed
-        x, w = p.convert(x, wide), p.convert(w, wide)
+    if len(dtypes) > 1 or wide == "float64" or not dtypes <= {"float16", "bfloat16", "float32"}:
+        x, w = p.convert(x, wide), p.convert(w, wide)  # integers, mixed, preferred_element_type
     lhs, rhs, _ = eqn.params["dimension_numbers"]
-    x, w = x.transpose(lhs), w.transpose(rhs)
-    groups, batches = eqn.params["feature_group_count"], eqn.params["batch_group_count"]
-    w = _split(w, 0, max(groups, batches))
+    axes = _axes(eqn)
+    x, w = (view.only([*spec[:2], *(spec[2 + i] for i in axes)]) for view, spec in ((x, lhs), (w, rhs)))
+    if not axes:
+        x, w = (replace(a, shape=(*a.shape, 1), strides=(*a.strides, 0)) for a in (x, w))
+    features, batches = eqn.params["feature_group_count"], eqn.params["batch_group_count"]
+    w = _split(w, 0, max(features, batches))
+    x = _split(x, 0, batches) if batches > 1 else _split(x, 1, features)
     if batches > 1:  # [g, n, c, ...]
-        x = _split(x, 0, batches)
         x = x.transpose([1, 0, *range(2, len(x.shape))])
-    else:
-        x = _split(x, 1, groups)
-    axes, spatial = _spatial(eqn)
-    lead = [0, 1, 2]
-    if not axes:  # no spatial axis: one of size one
-        x, w = (replace(a.only(lead), shape=(*(a.shape[i] for i in lead), 1), strides=(*a.only(lead).strides, 0))
-                for a in (x, w))  # fmt: skip
-    else:
-        x, w = (a.only([*lead, *(3 + i for i in axes)]) for a in (x, w))
-    made = p.conv(x, w, _out_axes(eqn, axes), spatial, result if result == x.dtype else wide)
+    made = p.conv(x, w, _out_axes(eqn, axes), _spatial(eqn, axes), result if result == x.dtype else wide)
     return p.convert(p.reshape(made, out.shape), result)
 
 
 def _split(view: View, axis: int, groups: int) -> View:
     """The axis as two: groups, the rest."""
-    each = view.shape[axis] // groups
+    each, step = view.shape[axis] // groups, view.strides[axis]
     shape = (*view.shape[:axis], groups, each, *view.shape[axis + 1 :])
-    stride = view.strides[axis]
-    return replace(view, shape=shape, strides=(*view.strides[:axis], stride * each, stride, *view.strides[axis + 1 :]))
+    return replace(view, shape=shape, strides=(*view.strides[:axis], step * each, step, *view.strides[axis + 1 :]))
 
 
-def _kept_axes(eqn: Any) -> list[int]:
-    """The spatial axes that are not of size one throughout."""
-    (x, w), out = (v.aval.shape for v in eqn.invars), eqn.outvars[0].aval.shape
-    specs = [spec[2:] for spec in eqn.params["dimension_numbers"]]
-    kept = []
-    for i, (a, b, c) in enumerate(zip(*specs, strict=True)):
-        trivial = (x[a], w[b], out[c], *eqn.params["padding"][i]) == (1, 1, 1, 0, 0)
-        if not trivial:
-            kept.append(i)
-    return kept
+def _axes(eqn: Any) -> list[int]:
+    """The spatial axes, but for those that are of size one throughout."""
+    shapes = [v.aval.shape for v in (*eqn.invars, *eqn.outvars)]
+    specs = eqn.params["dimension_numbers"]
+
+    def is_one(i: int) -> bool:
+        return all(shape[spec[2 + i]] == 1 for shape, spec in zip(shapes, specs, strict=True))
+
+    return [i for i, pads in enumerate(eqn.params["padding"]) if any(pads) or not is_one(i)]
 
 
-def _spatial(eqn: Any) -> tuple[list[int], Spatial]:
-    axes, p = _kept_axes(eqn), eqn.params
-    out = eqn.outvars[0].aval.shape
-    spec = p["dimension_numbers"][2][2:]
+def _spatial(eqn: Any, axes: list[int]) -> Spatial:
     if not axes:
-        return axes, Spatial((1,), (0,), (1,), (1,), (1,))
-    return axes, Spatial(
-        tuple(p["window_strides"][i] for i in axes),
-        tuple(p["padding"][i][0] for i in axes),
-        tuple(p["lhs_dilation"][i] for i in axes),
-        tuple(p["rhs_dilation"][i] for i in axes),
-        tuple(out[spec[i]] for i in axes),
-    )
+        return Spatial((1,), (0,), (1,), (1,), (1,))
+    p, out, spec = eqn.params, eqn.outvars[0].aval.shape, eqn.params["dimension_numbers"][2]
+
+    def along(row: Any) -> tuple[int, ...]:
+        return tuple(row[i] for i in axes)
+
+    return Spatial(along(p["window_strides"]), along([low for low, _ in p["padding"]]), along(p["lhs_dilation"]),
+                   along(p["rhs_dilation"]), along([out[i] for i in spec[2:]]))  # fmt: skip
 
 
 def _out_axes(eqn: Any, axes: list[int]) -> list[int]:
-    """The result's axes in memory, by their place in [n, c, *image]."""
-    n, c, *image = eqn.params["dimension_numbers"][2]
-    places = [n, c, *(image[i] for i in axes)]
-    order = sorted(range(len(places)), key=places.__getitem__)
-    return order if axes else [*order, 2]
+    """The axes of [n, c, *image] in the order in which the result has them."""
+    spec = eqn.params["dimension_numbers"][2]
+    places = [*spec[:2], *(spec[2 + i] for i in axes)] if axes else [*spec[:2], 2]
+    return sorted(range(len(places)), key=places.__getitem__)

@@ -29,7 +29,7 @@ _JOIN = {"sum": ("add", 0), "prod": ("mul", 1), "max": ("max", -np.inf), "min": 
 _Rewrite = Callable[[Any], Any]
 
 
-def reduce(eqn: Any) -> Rule:
+def fold(eqn: Any) -> Rule:
     """lax.reduce of one or more operands."""
     if not kinds(eqn) & {"f", "c", "n"}:
         return Rule("xla", clause("exact"))
@@ -41,7 +41,7 @@ def reduce(eqn: Any) -> Rule:
         p, e, monoids, v, lambda op, x: p.reduce(op, x, axes)))  # fmt: skip
 
 
-def reduce_window(eqn: Any) -> Rule:
+def fold_windows(eqn: Any) -> Rule:
     """lax.reduce_window of one or more operands."""
     if not kinds(eqn) & {"f", "c", "n"}:
         return Rule("xla", clause("exact"))
@@ -149,7 +149,7 @@ def _fold(eqn: Any, body: Any, terms: list[Any], starts: list[Any], rewrite: _Re
     if n == 0:
         return firsts
     while n > 1:
-        even, odd = [x[: n - n % 2 : 2] for x in terms], [x[1 : n : 2] for x in terms]
+        even, odd = [x[: n - n % 2 : 2] for x in terms], [x[1:n:2] for x in terms]
         made = join(even, odd)
         terms = [jnp.concatenate([m, x[n - 1 :]]) if n % 2 else m for m, x in zip(made, terms, strict=True)]
         n -= n // 2

@@ -1,4 +1,4 @@
-"""Reductions over windows, and what the derivatives of pooling are made of: select_and_scatter_add, select_and_gather_add.
+"""Reductions over windows, and the derivatives of pooling: select_and_scatter_add, select_and_gather_add.
 
 A window's axes are the operand's. Where there are more than a kernel takes, those without windows go first and become
 one, which moves no bit: the order of a window's positions stays (clause WIN-1).
@@ -96,8 +96,8 @@ def _choice(eqn: Any) -> str:
     return _CHOICE[name]
 
 
-def scatter(eqn: Any) -> Rule:
-    """select_and_scatter_add: the gradient of a windowed maximum."""
+def select_and_scatter_add(eqn: Any) -> Rule:
+    """The gradient of a windowed maximum."""
     if kinds(eqn) <= {"i", "b"}:
         return Rule("xla", clause("exact"))
     _real(eqn)
@@ -114,8 +114,8 @@ def scatter(eqn: Any) -> Rule:
     return Rule("native", clause("select_and_scatter_add"), build=build)
 
 
-def gather(eqn: Any) -> Rule:
-    """select_and_gather_add, the tangent of a windowed maximum: each window's element of the tangents, 0 of none."""
+def select_and_gather_add(eqn: Any) -> Rule:
+    """The tangent of a windowed maximum: each window's element of the tangents, 0 of none."""
     if kind_of(eqn.invars[1].aval) in "ib":
         return Rule("xla", clause("exact"))
     _real(eqn)

@@ -10,9 +10,9 @@ from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce,
 from samebits.jax.rules._batch import LINALG, batched
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
 from samebits.jax.rules._conv import conv
-from samebits.jax.rules._fold import fold, fold_windows
+from samebits.jax.rules._fold import WINDOW, fold, fold_windows, reduce_window
 from samebits.jax.rules._top_k import approx_top_k, top_k
-from samebits.jax.rules._windows import WINDOW, reduce_window, select_and_gather_add, select_and_scatter_add
+from samebits.jax.rules._windows import select_and_gather_add, select_and_scatter_add
 
 
 def _random(eqn: Any) -> Rule:

@@ -9,14 +9,16 @@ from samebits.native._conv_step import MOST_AXES, Spatial
 from samebits.native._program import Program
 from samebits.native._views import View
 
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+
 
 def conv(eqn: Any) -> Rule:
     found = kinds(eqn)
     if found <= {"i", "b"}:
         return Rule("xla", clause("exact"))
-    if not found <= {"f", "i", "b"} or not all(is_native(v.aval) for v in eqn.invars):
-        raise refuse(eqn, "a convolution of complex numbers, 8-bit floats or integers below 8 bits has no rule",
-                     "convert the operands to float32 (complex: convolve real and imaginary parts)")  # fmt: skip
+    if not all(is_native(v.aval) for v in [*eqn.invars, *eqn.outvars]):
+        raise refuse(eqn, "its operands have dtypes that native programs do not compute in",
+                     "convert them to float32 (complex: convolve real and imaginary parts)")  # fmt: skip
     axes = len(_axes(eqn))
     if axes > MOST_AXES:
         raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution has {axes}",
@@ -25,12 +27,24 @@ def conv(eqn: Any) -> Rule:
 
 
 def _build(p: Program, eqn: Any, v: list[View]) -> View:
-    (x, w), out = v, eqn.outvars[0].aval
-    result = str(out.dtype)
-    dtypes = {x.dtype, w.dtype}
+    result = str(eqn.outvars[0].aval.dtype)
+    if result in _PARTS:
+        return _of_parts(p, eqn, v, _PARTS[result])
+    dtypes = {x.dtype for x in v}
     wide = "float64" if "float64" in (*dtypes, result) else "float32"
     if len(dtypes) > 1 or wide == "float64" or not dtypes <= {"float16", "bfloat16", "float32"}:
-        x, w = p.convert(x, wide), p.convert(w, wide)  # integers, mixed, preferred_element_type
+        v = [p.convert(x, wide) for x in v]  # integers, mixed, preferred_element_type
+    return p.convert(_convolved(p, eqn, *v, result if result == v[0].dtype else wide), result)
+
+
+def _of_parts(p: Program, eqn: Any, v: list[View], dtype: str) -> View:
+    """Complex numbers: four real convolutions (CONV-6)."""
+    (a, b), (c, d) = ([p.convert(p.map(part, x), dtype) for part in ("real", "imag")] for x in v)
+    ac, bd, ad, bc = (_convolved(p, eqn, x, w, dtype) for x, w in ((a, c), (b, d), (a, d), (b, c)))
+    return p.map("complex", p.map("sub", ac, bd), p.map("add", ad, bc))
+
+
+def _convolved(p: Program, eqn: Any, x: View, w: View, dtype: str) -> View:
     lhs, rhs, _ = eqn.params["dimension_numbers"]
     axes = _axes(eqn)
     x, w = (view.only([*spec[:2], *(spec[2 + i] for i in axes)]) for view, spec in ((x, lhs), (w, rhs)))
@@ -41,8 +55,7 @@ def _build(p: Program, eqn: Any, v: list[View]) -> View:
     x = _split(x, 0, batches) if batches > 1 else _split(x, 1, features)
     if batches > 1:  # [g, n, c, ...]
         x = x.transpose([1, 0, *range(2, len(x.shape))])
-    made = p.conv(x, w, _out_axes(eqn, axes), _spatial(eqn, axes), result if result == x.dtype else wide)
-    return p.convert(p.reshape(made, out.shape), result)
+    return p.reshape(p.conv(x, w, _out_axes(eqn, axes), _spatial(eqn, axes), dtype), eqn.outvars[0].aval.shape)
 
 
 def _split(view: View, axis: int, groups: int) -> View:

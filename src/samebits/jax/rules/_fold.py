@@ -1,8 +1,8 @@
-"""Reductions by a function of one's own: lax.reduce and lax.reduce_window with a body.
+"""Reductions over windows, and by a function of one's own: lax.reduce and lax.reduce_window with a body.
 
 A body that is one sum, product, maximum or minimum for each operand is reduced as such (clause FOLD-3). Any other is
 joined by the binary counter, its own operations each by their clause (clauses FOLD-1, FOLD-2): level by level, all
-pairs of a level at once.
+pairs of a level at once. Complex numbers are summed by parts (FOLD-4), and joined otherwise.
 """
 
 import math
@@ -17,8 +17,7 @@ from jax import lax
 
 from samebits._rules import clause
 from samebits.jax import _compat
-from samebits.jax._native import run_program
-from samebits.jax._rule import Rule, kind_of, kinds, refuse
+from samebits.jax._rule import Rule, is_native, kind_of, kinds, refuse
 from samebits.jax.rules._windows import arrange, over_windows
 from samebits.native._program import Program
 from samebits.native._views import View
@@ -26,13 +25,28 @@ from samebits.native._views import View
 # What a body may consist of -> the reduction; what joins it to the initial value, and the value that changes nothing.
 _MONOIDS = {"add": "sum", "add_any": "sum", "mul": "prod", "max": "max", "min": "min"}
 _JOIN = {"sum": ("add", 0), "prod": ("mul", 1), "max": ("max", -np.inf), "min": ("min", np.inf)}
+_ROUNDED = {"f", "c", "n"}
+WINDOW = {"reduce_window_sum": "sum", "reduce_window_max": "max", "reduce_window_min": "min"}
 _Rewrite = Callable[[Any], Any]
+
+
+def reduce_window(eqn: Any) -> Rule:
+    """reduce_window_sum, reduce_window_max, reduce_window_min."""
+    found, op = kinds(eqn), WINDOW[eqn.primitive.name]
+    if not found & _ROUNDED:
+        return Rule("xla", clause("exact"))
+    _check(eqn)
+    if "c" in found and op != "sum":
+        return Rule("xla", clause("fold"), emit=_complex_extremum)
+    at = arrange(eqn, eqn.outvars[0].aval.shape)
+    return Rule("native", clause(f"window_{op}"), build=lambda p, e, v: over_windows(p, op, v[0], at))
 
 
 def fold(eqn: Any) -> Rule:
     """lax.reduce of one or more operands."""
-    if not kinds(eqn) & {"f", "c", "n"}:
+    if not kinds(eqn) & _ROUNDED:
         return Rule("xla", clause("exact"))
+    _check(eqn)
     monoids = _monoids(eqn, eqn.params["jaxpr"])
     if monoids is None:
         return Rule("xla", clause("fold"), emit=_fold_axes)
@@ -43,31 +57,40 @@ def fold(eqn: Any) -> Rule:
 
 def fold_windows(eqn: Any) -> Rule:
     """lax.reduce_window of one or more operands."""
-    if not kinds(eqn) & {"f", "c", "n"}:
+    if not kinds(eqn) & _ROUNDED:
         return Rule("xla", clause("exact"))
+    _check(eqn)
     if eqn.params["consts"]:
         raise refuse(eqn, "its function closes over arrays", "make them operands of the reduction")
     monoids = _monoids(eqn, _compat.close(eqn.params["jaxpr"]))
-    if monoids is None:
-        return Rule("xla", clause("fold"), emit=_fold_windows)
-    meets_all = all(d == 1 for d in eqn.params["base_dilation"]) and not np.any(np.asarray(eqn.params["padding"]) > 0)
-    starts = eqn.invars[len(monoids) :]
-    if not meets_all and any(op in ("sum", "prod") and not _is_neutral(op, v)
-                             for op, v in zip(monoids, starts, strict=True)):  # fmt: skip
-        return Rule("xla", clause("fold"), emit=_padded_windows)
+    if monoids is None or _meets_starts(eqn, monoids):
+        return Rule("xla", clause("fold"), emit=_reduce_terms)
     at = arrange(eqn, eqn.outvars[0].aval.shape)
     return Rule("native", clause("fold"), build=lambda p, e, v: _by_monoids(
         p, e, monoids, v, lambda op, x: over_windows(p, op, x, at)))  # fmt: skip
+
+
+def _meets_starts(eqn: Any, monoids: Sequence[str]) -> bool:
+    """Whether windows meet initial values, around the operand or in its holes, that change their result."""
+    p = eqn.params
+    missing = any(d > 1 for d in p["base_dilation"]) or any(v > 0 for pads in p["padding"] for v in pads)
+    return missing and any(op in ("sum", "prod") and not _is_neutral(op, v)
+                           for op, v in zip(monoids, eqn.invars[len(monoids) :], strict=True))  # fmt: skip
+
+
+def _check(eqn: Any) -> None:
+    """Refuses dtypes that a native program cannot hold; integers may be moved beside it."""
+    if any(kind_of(v.aval) in "cn" and not is_native(v.aval) for v in eqn.invars):
+        raise refuse(eqn, "native programs do not compute in these dtypes", "reduce real and imaginary parts, or "
+                     "convert to float32 first")  # fmt: skip
 
 
 # ---- one sum, product, maximum or minimum for each operand ----
 
 
 def _monoids(eqn: Any, closed: Any) -> list[str] | None:
-    """The reduction that a body is, for each operand; None where it is anything else or not of real numbers."""
+    """The reduction that a body is, for each operand; None where it is anything else, or of integers."""
     jaxpr, count = closed.jaxpr, len(eqn.outvars)
-    if any(kind_of(v.aval) != "f" for v in eqn.outvars):
-        return None
     made = {e.outvars[0]: e for e in jaxpr.eqns if e.primitive in _compat.jax_primitives()}
     found = []
     for i, out in enumerate(jaxpr.outvars):
@@ -76,7 +99,10 @@ def _monoids(eqn: Any, closed: Any) -> list[str] | None:
             return None
         if e.primitive.name not in _MONOIDS or set(e.invars) != {jaxpr.invars[i], jaxpr.invars[count + i]}:
             return None
-        found.append(_MONOIDS[e.primitive.name])
+        op, kind = _MONOIDS[e.primitive.name], kind_of(out.aval)
+        if kind != "f" and not (kind == "c" and op == "sum"):
+            return None
+        found.append(op)
     return found
 
 
@@ -92,23 +118,10 @@ def _by_monoids(p: Program, eqn: Any, monoids: Sequence[str], v: Sequence[View],
         if _is_neutral(op, given):
             outs.append(reduction(op, x))
             continue
-        wide = "float64" if x.dtype == "float64" else "float32"
+        wide = "float32" if x.dtype in ("float16", "bfloat16") else x.dtype
         joined = p.map(_JOIN[op][0], p.convert(start, wide), reduction(op, p.convert(x, wide)))
         outs.append(p.convert(joined, x.dtype))
     return outs
-
-
-def _padded_windows(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
-    """Windows that meet the initial value around the operand and in its holes."""
-    count = len(values) // 2
-    monoids = _monoids(eqn, _compat.close(eqn.params["jaxpr"]))
-    assert monoids is not None
-    terms = [_terms(eqn, x, start) for x, start in zip(values[:count], values[count:], strict=True)]
-    program = Program()
-    arguments = [*terms, *values[count:]]
-    views = [program.argument(str(v.aval.dtype), a.shape) for v, a in zip(eqn.invars, arguments, strict=True)]
-    outs = _by_monoids(program, eqn, monoids, views, lambda op, x: program.reduce(op, x, [0]))
-    return run_program(program.words(outs), arguments, [(a.shape[1:], a.dtype) for a in terms])
 
 
 # ---- any other function ----
@@ -123,10 +136,40 @@ def _fold_axes(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
     return _fold(eqn, eqn.params["jaxpr"], terms, values[count:], rewrite)
 
 
-def _fold_windows(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
+def _reduce_terms(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
+    """Windows as lax.reduce over what their positions meet."""
     count = len(values) // 2
-    terms = [_terms(eqn, x, start) for x, start in zip(values[:count], values[count:], strict=True)]
-    return _fold(eqn, _compat.close(eqn.params["jaxpr"]), terms, values[count:], rewrite)
+    body = _compat.close(eqn.params["jaxpr"])
+
+    def reduced(*operands: Any) -> list[Any]:
+        return list(lax.reduce(operands[:count], operands[count:], _of_tuples(body), (0,)))
+
+    return _over_terms(eqn, reduced, values[:count], values[count:], rewrite)
+
+
+def _of_tuples(body: Any) -> Callable[[Any, Any], Any]:
+    return lambda left, right: tuple(_compat.jex.jaxpr_as_fun(body)(*left, *right))
+
+
+def _complex_extremum(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
+    """A windowed maximum or minimum of complex numbers; JAX's neutral number where a position meets none."""
+    op = WINDOW[eqn.primitive.name]
+    start = np.asarray(_JOIN[op][1], eqn.outvars[0].aval.dtype)
+    function = {"max": lax.max, "min": lax.min}[op]
+
+    def reduced(x: Any, start: Any) -> list[Any]:
+        return [lax.reduce(x, start, function, (0,))]
+
+    return _over_terms(eqn, reduced, values, [start], rewrite)
+
+
+def _over_terms(eqn: Any, f: Callable[..., list[Any]], operands: list[Any], starts: list[Any],
+                rewrite: _Rewrite) -> list[Any]:  # fmt: skip
+    """f, rewritten, of the terms of windows and their initial values."""
+    terms = [_terms(eqn, x, start) for x, start in zip(operands, starts, strict=True)]
+    dtypes = [v.aval.dtype for v in eqn.outvars]
+    avals = [_compat.ShapedArray(x.shape, d) for x, d in zip([*terms, *starts], [*dtypes, *dtypes], strict=True)]
+    return _compat.jex.jaxpr_as_fun(rewrite(_compat.trace(f, avals)))(*terms, *starts)
 
 
 def _terms(eqn: Any, x: Any, start: Any) -> Any:

@@ -20,7 +20,6 @@ from samebits.native._program import Program
 from samebits.native._views import View
 from samebits.order._window_shape import Windows
 
-WINDOW = {"reduce_window_sum": "sum", "reduce_window_max": "max", "reduce_window_min": "min"}
 _CHOICE = {"ge": "argmax", "gt": "argmax", "le": "argmin", "lt": "argmin"}
 
 
@@ -67,29 +66,18 @@ def arrange(eqn: Any, out: tuple[int, ...]) -> Arranged:
     return Arranged(Windows(*merged), (*plain, *walked), len(plain), out)
 
 
-def reduce_window(eqn: Any) -> Rule:
-    """reduce_window_sum, reduce_window_max, reduce_window_min."""
-    found, op = kinds(eqn), WINDOW[eqn.primitive.name]
-    if found <= {"i", "b"}:
-        return Rule("xla", clause("exact"))
-    _real(eqn)
-    out = eqn.outvars[0].aval.shape
-    at = arrange(eqn, out)
-    return Rule("native", clause(f"window_{op}"), build=lambda p, e, v: over_windows(p, op, v[0], at))
-
-
 def over_windows(p: Program, op: str, view: View, at: Arranged, dtype: str | None = None) -> View:
-    """A reduction over windows, in the shape of the windows."""
+    """A reduction over windows, in the shape of the windows; a sum of complex numbers by parts (FOLD-4)."""
+    if view.dtype.startswith("complex"):
+        parts = (over_windows(p, op, p.map(part, view), at) for part in ("real", "imag"))
+        return p.map("complex", *parts)
     return at.back(p, p.window(op, at.over(p, view), at.windows, dtype), at.shape)
 
 
-def _real(eqn: Any) -> None:
-    if kinds(eqn) & {"c", "n"}:
-        raise refuse(eqn, "windows over complex numbers or 8-bit floats have no rule",
-                     "reduce real and imaginary parts, or convert to float32 first")  # fmt: skip
-
-
 def _choice(eqn: Any) -> str:
+    if kinds(eqn) & {"c", "n"}:
+        raise refuse(eqn, "complex numbers and 8-bit floats have no order in this contract",
+                     "choose by real parts, or convert to float32 first")  # fmt: skip
     name = eqn.params["select_prim"].name
     if name not in _CHOICE:
         raise refuse(eqn, f"it selects by {name}, of which samebits knows no order", "select by lax.ge_p or lax.le_p")
@@ -100,7 +88,6 @@ def select_and_scatter_add(eqn: Any) -> Rule:
     """The gradient of a windowed maximum."""
     if kinds(eqn) <= {"i", "b"}:
         return Rule("xla", clause("exact"))
-    _real(eqn)
     op = _choice(eqn)
     at = arrange(eqn, eqn.invars[0].aval.shape)
 
@@ -118,7 +105,6 @@ def select_and_gather_add(eqn: Any) -> Rule:
     """The tangent of a windowed maximum: each window's element of the tangents, 0 of none."""
     if kind_of(eqn.invars[1].aval) in "ib":
         return Rule("xla", clause("exact"))
-    _real(eqn)
     op = _choice(eqn)
     at = arrange(eqn, eqn.outvars[0].aval.shape)
     if math.prod(eqn.invars[1].aval.shape) >= 2**31:

@@ -324,6 +324,12 @@ def windowed() -> Iterator[Case]:
                        {"window": 3, "strides": 2, "padding": ((1, 1), (1, 0)), "select": select})  # fmt: skip
     x = np.resize(specials(F32), (5, 6))
     yield Case("gradient_special", "WIN-4", "select_and_scatter_add", [numbers(37, (4, 5), F32), x], {"window": 2})
+    how = {"window": 3, "padding": 2, "base_dilation": (1, 2), "window_dilation": (2, 1)}
+    for dtype in FLOATS:
+        for select in ("max", "min"):
+            operands = [numbers(38, (4, 3), dtype), np.asarray(np.resize(numbers(39, 9, dtype), (4, 3)))]
+            yield Case(f"tangent_{select}_{dtype.name}", "WIN-5", "select_and_gather_add", operands,
+                       {**how, "select": select})  # fmt: skip
 
 
 def sorted_ones() -> Iterator[Case]:

@@ -47,6 +47,8 @@ OPERATIONS: dict[str, Operation] = {
             "window_sum window_prod": "WIN-1",
             "window_max window_min window_argmax window_argmin": "WIN-3",
             "select_and_scatter_add": "WIN-4",
+            "select_and_gather_add": "WIN-5",
+            "fold": "FOLD-1",
             "top_k": "TOP-1",
             "sort argsort": "EXACT-3",
             "convert": "CVT-1",
@@ -100,6 +102,7 @@ OPERATIONS: dict[str, Operation] = {
     "complex_dot": Operation("CPX-12", "matmul"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
+    "top_k_by_total_order": Operation("TOP-4"),
     "exact": Operation("EXACT-1"),
     "control": Operation("LEVEL-4"),
     "callback": Operation("LEVEL-4"),

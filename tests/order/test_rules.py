@@ -8,7 +8,7 @@ from samebits._rules import OPERATIONS, clause
 from samebits.order._complex import FORMULAS
 
 SPEC = Path(__file__).parents[2] / "spec" / "order.md"
-FAMILIES = "DOT CONV ATT SUM PROD MAX ARG ANY WIN ACC CUM SCT TOP ELT FUN CVT CPX MOVE EXACT SPLIT ROW LEVEL BATCH"
+FAMILIES = "DOT CONV ATT SUM PROD MAX ARG ANY WIN FOLD ACC CUM SCT TOP ELT FUN CVT CPX MOVE EXACT SPLIT ROW LEVEL BATCH"
 BESIDE = {"fma32", "fma64", "require_ieee_mode"}
 """Functions of samebits.order that are no operations: NUM-1 and NUM-3."""
 

@@ -66,6 +66,7 @@ from samebits.native._scatter import (
 )
 from samebits.native._top_k import argsort as argsort, sort as sort, top_k as top_k
 from samebits.native._windows import (
+    select_and_gather_add as select_and_gather_add,
     select_and_scatter_add as select_and_scatter_add,
     window_argmax as window_argmax,
     window_argmin as window_argmin,

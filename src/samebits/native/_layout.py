@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from samebits.native._arrays import MAX_RANK, merge_jointly, padded
+from samebits.native._conv_step import conv_words
 from samebits.native._library import DTYPES
 from samebits.native._program import (
     MAGIC,
@@ -192,6 +193,8 @@ class _Layout:
             assert updates == index * width, "a row of updates for each index"
             payload = [p["op"], DTYPES.index(node.dtype), DTYPES.index(views[1].dtype), rows, index, width]
             return [("scatter", operands, payload)]
+        if step.kind == "conv":
+            return [("conv", operands, conv_words(node, views))]
         if step.kind == "window":
             (view,), w = views, p["windows"]
             rows = (view.shape, view.strides, w.window, w.strides, w.low, w.base_dilation, w.window_dilation, w.out,

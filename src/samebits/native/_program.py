@@ -14,6 +14,7 @@ import numpy as np
 
 from samebits._errors import NativeError
 from samebits.native._arrays import MAX_RANK, merge_jointly
+from samebits.native._conv_step import Spatial
 from samebits.native._library import DTYPES, opcode
 from samebits.native._map import ON_WORDS, PREDICATES
 from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis
@@ -230,6 +231,15 @@ class Program:
         """operand [n, ...] with updates [*index's shape, ...], by rows, one at a time in ascending order (SCT-*)."""
         parts = tuple(v if v.is_whole else self.copy(v) for v in (operand, index, updates))
         return self._add(Node("scatter", operand.dtype, operand.shape, parts, {"op": REDUCTIONS[op]}))
+
+    def conv(self, x: View, w: View, out_axes: Sequence[int], spatial: Spatial, out_dtype: str) -> View:
+        """A convolution of x [n, g, c, *image] and w [g, o, c, *kernel] (clauses CONV-*).
+
+        The result is [n, g o, *image] with these axes in the order `out_axes`.
+        """
+        shape = (x.shape[0], w.shape[0] * w.shape[1], *spatial.out)
+        return self._add(Node("conv", out_dtype, tuple(shape[i] for i in out_axes), (x, w),
+                              {"axes": tuple(out_axes), "spatial": spatial}))  # fmt: skip
 
     def window(self, op: str, view: View, w: Windows, out_dtype: str | None = None) -> View:
         """A sum, prod, max, min, argmax or argmin over windows of up to MAX_RANK axes (clauses WIN-*)."""

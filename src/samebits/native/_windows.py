@@ -8,7 +8,7 @@ from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
 from samebits.native._scatter import scatter_flat
 from samebits.order._window_shape import Padding, PerAxis, Windows, windows_over
-from samebits.order._windows import select_operands
+from samebits.order._windows import gather_operands, select_operands
 
 
 def _window(op: str, over: tuple[NDArray, Windows], out_dtype: DTypeLike | None = None) -> NDArray:
@@ -83,3 +83,16 @@ def select_and_scatter_add(source: ArrayLike, operand: ArrayLike, window: PerAxi
     out = np.zeros(operand.shape, operand.dtype)
     scatter_flat("sum", out, at, np.ascontiguousarray(source))
     return out
+
+
+def select_and_gather_add(tangents: ArrayLike, operand: ArrayLike, window: PerAxis, strides: PerAxis = 1,
+                          padding: Padding = 0, base_dilation: PerAxis = 1, window_dilation: PerAxis = 1,
+                          select: str = "max") -> NDArray:  # fmt: skip
+    """The derivative of a windowed maximum along tangents (clause WIN-5).
+
+    Arguments and errors as in ``samebits.order.select_and_gather_add``.
+    """
+    tangents, operand = gather_operands(tangents, operand, select)
+    choose = window_argmax if select == "max" else window_argmin
+    at = choose(operand, window, strides, padding, base_dilation, window_dilation)
+    return np.append(tangents.reshape(-1), np.zeros(1, tangents.dtype))[at]

@@ -56,6 +56,7 @@ from samebits.order._extrema import (
     min as min,
 )
 from samebits.order._fma import fma32 as fma32, fma64 as fma64
+from samebits.order._fold import fold as fold
 from samebits.order._functions import (
     acos as acos,
     acosh as acosh,
@@ -146,6 +147,7 @@ from samebits.order._special import (
 from samebits.order._sum import mean as mean, prod as prod, sum as sum
 from samebits.order._top_k import argsort as argsort, sort as sort, top_k as top_k
 from samebits.order._windows import (
+    select_and_gather_add as select_and_gather_add,
     select_and_scatter_add as select_and_scatter_add,
     window_argmax as window_argmax,
     window_argmin as window_argmin,

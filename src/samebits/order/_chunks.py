@@ -1,10 +1,11 @@
 """The binary counter: how the values of chunks, or of rows, are joined (clauses JOIN-1 to JOIN-3)."""
 
 from collections.abc import Callable, Iterable, Iterator
-
-from numpy.typing import NDArray
+from typing import TypeVar
 
 from samebits.order._constants import CHUNK
+
+T = TypeVar("T")
 
 
 def chunks(length: int) -> Iterator[slice]:
@@ -13,19 +14,17 @@ def chunks(length: int) -> Iterator[slice]:
         yield slice(start, min(start + CHUNK, length))
 
 
-def join(values: Iterable[NDArray], combine: Callable[[NDArray, NDArray], NDArray], neutral: NDArray) -> NDArray:
+def join(values: Iterable[T], combine: Callable[[T, T], T], neutral: T) -> T:
     """Joins values v_0, v_1, … along the complete binary tree over their index (JOIN-1)."""
     return join_subtrees(((0, value) for value in values), combine, neutral)
 
 
-def join_subtrees(
-    values: Iterable[tuple[int, NDArray]], combine: Callable[[NDArray, NDArray], NDArray], neutral: NDArray
-) -> NDArray:
+def join_subtrees(values: Iterable[tuple[int, T]], combine: Callable[[T, T], T], neutral: T) -> T:
     """The same for (level, value): the joined value of the next 2**level indices, from a multiple of that on (SPLIT-5).
 
     The slots are a stack of (level, value): as a counter's set bits, from the highest down to the lowest.
     """
-    slots: list[tuple[int, NDArray]] = []
+    slots: list[tuple[int, T]] = []
     for level, value in values:
         while slots and slots[-1][0] == level:
             value = combine(slots.pop()[1], value)

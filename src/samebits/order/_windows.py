@@ -1,4 +1,4 @@
-"""Reductions over windows, and the gradient of a windowed maximum: clauses WIN-1 to WIN-4."""
+"""Reductions over windows, and the derivatives of a windowed maximum: clauses WIN-1 to WIN-5."""
 
 from collections.abc import Callable, Iterator
 
@@ -141,14 +141,43 @@ def select_and_scatter_add(source: ArrayLike, operand: ArrayLike, window: PerAxi
     return scatter_add(zeros, at.reshape(-1), source.reshape(-1)).reshape(operand.shape)
 
 
+@reference
+def select_and_gather_add(tangents: ArrayLike, operand: ArrayLike, window: PerAxis, strides: PerAxis = 1,
+                          padding: Padding = 0, base_dilation: PerAxis = 1, window_dilation: PerAxis = 1,
+                          select: str = "max") -> NDArray:  # fmt: skip
+    """The derivative of a windowed maximum along tangents: of each window the tangent of the selected element (WIN-5).
+
+    tangents, operand: of one shape and float dtype. select: "max" or "min". Raises TypeError, ValueError.
+    """
+    tangents, operand = gather_operands(tangents, operand, select)
+    choose = window_argmax if select == "max" else window_argmin
+    at = choose(operand, window, strides, padding, base_dilation, window_dilation)
+    return np.append(tangents.reshape(-1), np.zeros(1, tangents.dtype))[at]
+
+
+def gather_operands(tangents: ArrayLike, operand: ArrayLike, select: str) -> tuple[NDArray, NDArray]:
+    """Tangents and operand after the checks of `select_and_gather_add`."""
+    name = "select_and_gather_add"
+    operand, tangents = floats(operand, name), floats(tangents, name)
+    same_dtype(name, tangents, operand)
+    _check_select(name, select)
+    if tangents.shape != operand.shape:
+        raise ValueError(f"{name} takes tangents of the operand's shape {operand.shape}, got {tangents.shape}")
+    return tangents, operand
+
+
+def _check_select(name: str, select: str) -> None:
+    if select not in ("max", "min"):
+        raise ValueError(f"{name} selects by 'max' or 'min', not {select!r}")
+
+
 def select_operands(source: ArrayLike, operand: ArrayLike, window: PerAxis, strides: PerAxis, padding: Padding,
                     select: str) -> tuple[NDArray, NDArray]:  # fmt: skip
     """Operand and source after the checks of `select_and_scatter_add`."""
     name = "select_and_scatter_add"
     operand, source = floats(operand, name), floats(source, name)
     same_dtype(name, source, operand)
-    if select not in ("max", "min"):
-        raise ValueError(f"{name} selects by 'max' or 'min', not {select!r}")
+    _check_select(name, select)
     out = windows_over(name, operand, window, strides, padding)[1].out
     if source.shape != out:
         raise ValueError(f"{name} takes a source of the windows' shape {out}, got {source.shape}; check the padding")

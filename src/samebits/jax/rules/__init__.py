@@ -9,6 +9,10 @@ from samebits.jax._rule import Rule, kind_of, kinds, refuse
 from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
 from samebits.jax.rules._batch import LINALG, batched
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
+from samebits.jax.rules._conv import conv
+from samebits.jax.rules._fold import WINDOW, fold, fold_windows, reduce_window
+from samebits.jax.rules._top_k import approx_top_k, top_k
+from samebits.jax.rules._windows import select_and_gather_add, select_and_scatter_add
 
 
 def _random(eqn: Any) -> Rule:
@@ -31,7 +35,6 @@ def _integers_only(eqn: Any) -> Rule:
 
 _WAY_OUT = "compute it outside invariant(), or compose it of covered operations (samebits.jax.coverage lists them)"
 _REFUSED = {
-    "conv_general_dilated": ("convolution has no rule in JAX programs yet", "write it as a matrix product of patches"),
     "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
     "shard_map": ("collectives add in rank order", "apply invariant() inside, to the part without collectives"),
     "rng_bit_generator": (
@@ -61,14 +64,20 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "scatter": _scatter.overwrite,
     **dict.fromkeys(_scatter.SCATTER, _scatter.scatter),
     "sort": _sort.sort,
+    "conv_general_dilated": conv,
+    **dict.fromkeys(WINDOW, reduce_window),
+    "select_and_scatter_add": select_and_scatter_add,
+    "select_and_gather_add": select_and_gather_add,
+    "reduce": fold,
+    "reduce_window": fold_windows,
+    "top_k": top_k,
+    "approx_top_k": approx_top_k,
     **dict.fromkeys(_control.CONTROL, _control.control),
     "remat2": _control.remat,
     "checkpoint": _control.remat,
     **dict.fromkeys(_control.CALLBACKS, _control.callback),
     **dict.fromkeys(LINALG, batched),
-    **dict.fromkeys(["iota", "reduce_xor", "conv_general_dilated", "top_k",
-                     "lu_pivots_to_permutation", "reduce_window_sum", "reduce_window_max", "reduce_window_min"],
-                    _integers_only),
+    **dict.fromkeys(["iota", "reduce_xor", "lu_pivots_to_permutation"], _integers_only),
 }  # fmt: skip
 
 

@@ -26,7 +26,8 @@ def view(eqn: Any) -> Rule:
 
 
 def _reshape(p: Program, eqn: Any, v: list[View]) -> View:
-    return p.reshape(v[0], eqn.outvars[0].aval.shape)
+    order = eqn.params.get("dimensions")  # lax.reshape reads the axes in this order
+    return p.reshape(v[0] if order is None else v[0].transpose(order), eqn.outvars[0].aval.shape)
 
 
 def _slice(p: Program, eqn: Any, v: list[View]) -> View:
@@ -35,8 +36,8 @@ def _slice(p: Program, eqn: Any, v: list[View]) -> View:
 
 _VIEWS = {
     "reshape": _reshape,
-    "squeeze": _reshape,
-    "expand_dims": _reshape,
+    "squeeze": lambda p, e, v: p.reshape(v[0], e.outvars[0].aval.shape),
+    "expand_dims": lambda p, e, v: p.reshape(v[0], e.outvars[0].aval.shape),
     "transpose": lambda p, e, v: v[0].transpose(e.params["permutation"]),
     "broadcast_in_dim": lambda p, e, v: v[0].broadcast(e.params["shape"], e.params["broadcast_dimensions"]),
     "slice": _slice,

@@ -9,7 +9,8 @@ from samebits.native._views import View
 
 REDUCE = {"reduce_sum": "sum", "reduce_prod": "prod", "reduce_max": "max", "reduce_min": "min"}
 LOGIC = {"reduce_and": "all", "reduce_or": "any"}
-CUMULATIVE = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min"}
+CUMULATIVE = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min",
+              "cumlogsumexp": "logsumexp"}  # fmt: skip
 
 
 def _check(eqn: Any) -> bool:

@@ -79,6 +79,12 @@ OPERATIONS: dict[str, Operation] = {
             "rotary rotary_vjp": "ROW-12",
         }
     ),
+    # Complex numbers, by parts; the references are those of the operations on real ones.
+    "complex_elementwise": Operation("CPX-1"),
+    "complex_sum": Operation("CPX-11"),
+    "complex_prod": Operation("CPX-13"),
+    "complex_extremum": Operation("CPX-14"),
+    "complex_dot": Operation("CPX-12"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "exact": Operation("EXACT-1"),

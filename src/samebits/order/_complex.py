@@ -1,4 +1,4 @@
-"""Complex operations as compositions of real ones (clauses CPX-1 to CPX-12), written once.
+"""Complex operations as compositions of real ones (clauses CPX-1 to CPX-14), written once.
 
 A formula takes and returns real values of some arithmetic: NumPy arrays for ``samebits.order``, values of a program for
 the native library and the frontends. Each operator and function in it is one operation of the contract; ``where``
@@ -173,6 +173,26 @@ def eq(z: Complex[V], w: Complex[V]) -> tuple[Real[V]]:
 
 def ne(z: Complex[V], w: Complex[V]) -> tuple[Real[V]]:
     return (z[0]("ne", w[0]) | z[1]("ne", w[1]),)
+
+
+def maximum(z: Complex[V], w: Complex[V]) -> Complex[V]:
+    """CPX-14."""
+    return _extremum("gt", "max", z, w)
+
+
+def minimum(z: Complex[V], w: Complex[V]) -> Complex[V]:
+    """CPX-14."""
+    return _extremum("lt", "min", z, w)
+
+
+def _extremum(beats: str, both: str, z: Complex[V], w: Complex[V]) -> Complex[V]:
+    """The first in lexicographic order, or of what is equal the extremum of the parts; NaN + iNaN beside a NaN."""
+    (a, b), (c, d) = z, w
+    level, level_y = a.equals(c), b.equals(d)
+    first = a(beats, c) | (level & b(beats, d))
+    nan = ~(a.equals(a) & b.equals(b) & c.equals(c) & d.equals(d))
+    re, im = (where(level & level_y, x(both, y), where(first, x, y)) for x, y in ((a, c), (b, d)))
+    return where(nan, math.nan, re), where(nan, math.nan, im)
 
 
 def is_finite(z: Complex[V]) -> tuple[Real[V]]:
@@ -490,6 +510,7 @@ FORMULAS: dict[str, Formula] = {
     "exp": exp, "exp2": exp2, "expm1": expm1, "logistic": logistic, "log": log, "log1p": log1p, "pow": power,
     "sinh": sinh, "cosh": cosh, "tanh": tanh, "sin": sin, "cos": cos, "tan": tan, "asin": asin, "acos": acos,
     "atan": atan, "asinh": asinh, "acosh": acosh, "atanh": atanh,
+    "max": maximum, "min": minimum, "maximum": maximum, "minimum": minimum,
 }  # fmt: skip
 """name -> formula; each operand and the result is the tuple of its real parts: two, or one of what is real."""
 

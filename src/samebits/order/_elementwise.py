@@ -128,15 +128,17 @@ def select(condition: ArrayLike, true: ArrayLike, false: ArrayLike) -> NDArray:
 # ---- ELT-3 ----
 
 
+@elementwise
 @reference
 def maximum(a: ArrayLike, b: ArrayLike) -> NDArray:
-    """The larger: NaN wins, -0 < +0 (MAX-1)."""
+    """The larger: NaN wins, -0 < +0 (MAX-1); complex: CPX-14."""
     return maximum_of(*_operands("maximum", a, b, integers=True, booleans=True))
 
 
+@elementwise
 @reference
 def minimum(a: ArrayLike, b: ArrayLike) -> NDArray:
-    """The smaller: NaN wins, -0 < +0 (MAX-1)."""
+    """The smaller: NaN wins, -0 < +0 (MAX-1); complex: CPX-14."""
     return minimum_of(*_operands("minimum", a, b, integers=True, booleans=True))
 
 

@@ -109,12 +109,12 @@ class ComplexProgram(Program):
             return super().map(op, *views, imm=imm)
         arithmetic = _Written(self, views[-1].re.dtype if isinstance(views[-1], Pair) else views[-1].dtype)
         operands = [tuple(Real(x, arithmetic) for x in ((v.re, v.im) if isinstance(v, Pair) else (v,))) for v in views]
-        parts = [p.value for p in compose(op, operands, imm if op == "integer_pow" else None)]
-        return self._pair(*parts) if len(parts) == 2 else parts[0]
-
-    def _pair(self, re: View, im: View) -> Pair:
-        shape = np.broadcast_shapes(re.shape, im.shape)
-        return Pair(*(v.broadcast(shape, range(len(shape) - len(v.shape), len(shape))) for v in (re, im)))
+        shape = np.broadcast_shapes(*(v.shape for v in views))
+        parts = [
+            p.value.broadcast(shape, range(len(shape) - len(p.value.shape), len(shape)))
+            for p in compose(op, operands, imm if op == "integer_pow" else None)
+        ]
+        return Pair(*parts) if len(parts) == 2 else parts[0]
 
     def convert(self, view: View, dtype: str) -> View:
         if dtype not in PARTS:
@@ -122,7 +122,7 @@ class ComplexProgram(Program):
         part = PARTS[dtype]
         if isinstance(view, Pair):
             return Pair(super().convert(view.re, part), super().convert(view.im, part))
-        return self._pair(super().convert(view, part), super().constant(0, part))
+        return Pair(super().convert(view, part), super().constant(0, part).broadcast(view.shape, ()))
 
     def copy(self, view: View) -> View:
         return Pair(super().copy(view.re), super().copy(view.im)) if isinstance(view, Pair) else super().copy(view)
@@ -187,7 +187,7 @@ class ComplexProgram(Program):
                 strides = contiguous_strides(shape)
                 joined = self.join(view.dtype, shape, [(joined, 0, strides), (_last(view, n - 1, n), n // 2, strides)])
             view, n = joined, joined.shape[-1]
-        return self._finished(op, self.reshape(view, view.shape[:-1]))
+        return self._finished(self.reshape(view, view.shape[:-1]))
 
     def _scan(self, op: str, view: View) -> View:
         """[..., n]: each element joined with those before it (Sklansky's network).
@@ -196,7 +196,7 @@ class ComplexProgram(Program):
         left where this is its sibling in the tree.
         """
         *lead, n = view.shape
-        view, b = self._finished(op, view), 1
+        view, b = self._finished(view), 1
         while b < n:
             pieces = []
             whole = n - n % (2 * b)
@@ -213,9 +213,9 @@ class ComplexProgram(Program):
             b *= 2
         return view
 
-    def _finished(self, op: str, view: View) -> View:
-        """What one element is: a NaN canonical."""
-        return self.map("sub", view, self.constant(0, view.dtype)) if op == "prod" else self.map(op, view, view)
+    def _finished(self, view: View) -> View:
+        """x - 0 is x, but for a NaN, which becomes canonical (NUM-4)."""
+        return self.map("sub", view, self.constant(0, view.dtype))
 
     def scatter(self, op: str, operand: View, index: View, updates: View) -> View:
         """As `Program.scatter`; sums of complex numbers by parts (CPX-11)."""

@@ -177,22 +177,18 @@ def ne(z: Complex[V], w: Complex[V]) -> tuple[Real[V]]:
 
 def maximum(z: Complex[V], w: Complex[V]) -> Complex[V]:
     """CPX-14."""
-    return _extremum("gt", "max", z, w)
+    return _chosen("gt", z, w)
 
 
 def minimum(z: Complex[V], w: Complex[V]) -> Complex[V]:
     """CPX-14."""
-    return _extremum("lt", "min", z, w)
+    return _chosen("lt", z, w)
 
 
-def _extremum(beats: str, both: str, z: Complex[V], w: Complex[V]) -> Complex[V]:
-    """The first in lexicographic order, or of what is equal the extremum of the parts; NaN + iNaN beside a NaN."""
+def _chosen(beats: str, z: Complex[V], w: Complex[V]) -> Complex[V]:
+    """z where it beats w in lexicographic order, else w."""
     (a, b), (c, d) = z, w
-    level, level_y = a.equals(c), b.equals(d)
-    first = a(beats, c) | (level & b(beats, d))
-    nan = ~(a.equals(a) & b.equals(b) & c.equals(c) & d.equals(d))
-    re, im = (where(level & level_y, x(both, y), where(first, x, y)) for x, y in ((a, c), (b, d)))
-    return where(nan, math.nan, re), where(nan, math.nan, im)
+    return select((a(beats, c) | (a.equals(c) & b(beats, d)),), z, w)
 
 
 def is_finite(z: Complex[V]) -> tuple[Real[V]]:

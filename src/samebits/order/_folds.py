@@ -22,8 +22,7 @@ def fold(op: str, rows: NDArray) -> NDArray:
     """[..., n] to [...]: elements joined along the tree of JOIN-1."""
     values = (rows[..., i] for i in range(rows.shape[-1]))
     joined = join(values, lambda a, b: evaluate(op, a, b), np.full(rows.shape[:-1], NEUTRAL[op], rows.dtype))
-    # One element is as it would be beside its neutral element: x - 0 makes a NaN canonical.
-    return evaluate("sub", joined, np.zeros((), rows.dtype)) if op == "mul" else evaluate(op, joined, joined)
+    return evaluate("sub", joined, np.zeros((), rows.dtype))  # as it is, but for a NaN, which becomes canonical
 
 
 def _reduced(op: str, x: NDArray, axis: Axis = None, keepdims: bool = False) -> NDArray:

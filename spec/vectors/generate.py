@@ -470,8 +470,15 @@ def complexes() -> Iterator[Case]:
             for name in ("sum", "mean", "cumsum", "accumulate"):
                 yield Case(f"{name}_{dtype.name}_n{n}", "CPX-11", name, [w])
             yield Case(f"matmul_{dtype.name}_k{n}", "CPX-12", "matmul", [w[None], np.stack([w[::-1], w], axis=1)])
-        yield Case(f"scatter_add_{dtype.name}", "CPX-11", "scatter_add",
-                   [z[-5:], np.array([3, 0, 3, -1, 7, 3], np.int32), z[-11:-5]])  # fmt: skip
+        for clause, name in ((11, "add"), (13, "mul"), (14, "max"), (14, "min")):
+            yield Case(f"scatter_{name}_{dtype.name}", f"CPX-{clause}", f"scatter_{name}",
+                       [z[-5:], np.array([3, 0, 3, -1, 7, 3], np.int32), z[-11:-5]])  # fmt: skip
+        for clause, name in ((13, "prod"), (14, "max"), (14, "min")):
+            for n in (0, 1, 13):
+                yield Case(f"{name}_{dtype.name}_n{n}", f"CPX-{clause}", name, [z[-n:] if n else z[:0]])
+            yield Case(f"cum{name}_{dtype.name}", f"CPX-{clause}", f"cum{name}", [z[-13:]])
+        for name in ("maximum", "minimum"):
+            yield Case(f"{name}_{dtype.name}", "CPX-14", name, [a, b])
 
 
 def _those_there(suffix: str, clause: str, names: str, inputs: list[NDArray]) -> Iterator[Case]:

@@ -506,7 +506,7 @@ FORMULAS: dict[str, Formula] = {
     "exp": exp, "exp2": exp2, "expm1": expm1, "logistic": logistic, "log": log, "log1p": log1p, "pow": power,
     "sinh": sinh, "cosh": cosh, "tanh": tanh, "sin": sin, "cos": cos, "tan": tan, "asin": asin, "acos": acos,
     "atan": atan, "asinh": asinh, "acosh": acosh, "atanh": atanh,
-    "max": maximum, "min": minimum, "maximum": maximum, "minimum": minimum,
+    "max": maximum, "min": minimum,
 }  # fmt: skip
 """name -> formula; each operand and the result is the tuple of its real parts: two, or one of what is real."""
 

@@ -12,7 +12,8 @@ LOGIC = {"reduce_and": "all", "reduce_or": "any"}
 CUMULATIVE = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min"}
 
 
-COMPLEX = {"sum": "complex_sum", "prod": "complex_prod", "max": "complex_extremum", "min": "complex_extremum"}
+COMPLEX = {"sum": "complex_sum", "sub": "complex_sum", "prod": "complex_prod", "max": "complex_extremum",
+           "min": "complex_extremum"}  # fmt: skip
 
 
 def _clause(eqn: Any, op: str) -> str:

@@ -82,6 +82,7 @@ OPERATIONS: dict[str, Operation] = {
     # Complex numbers, by parts; the references are those of the operations on real ones.
     "complex_elementwise": Operation("CPX-1"),
     "complex_sum": Operation("CPX-11"),
+    "convert_small": Operation("CVT-10"),
     "complex_prod": Operation("CPX-13"),
     "complex_extremum": Operation("CPX-14"),
     "complex_dot": Operation("CPX-12"),

@@ -16,7 +16,7 @@ def dot_general(eqn: Any) -> Rule:
     inputs = {str(v.aval.dtype) for v in eqn.invars}
     out = str(eqn.outvars[0].aval.dtype)
     if not found <= {"f", "c", "i", "b"}:
-        raise refuse(eqn, "a product of 8-bit floats has no rule", "convert the operands to float32")
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert the operands to float32")
     if type(eqn.params.get("precision")).__name__ in ("DotAlgorithm", "DotAlgorithmPreset"):
         raise refuse(eqn, f"precision={eqn.params['precision']} asks for another algorithm than the contract's",
                      "leave precision out, or name a jax.lax.Precision")  # fmt: skip

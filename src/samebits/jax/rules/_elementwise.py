@@ -5,6 +5,7 @@ from typing import Any
 
 from samebits._rules import clause
 from samebits.jax._rule import Rule, is_native, kind_of, kinds, refuse
+from samebits.jax.rules import _small
 from samebits.native._pairs import PARTS
 from samebits.native._program import Program
 from samebits.native._views import View
@@ -48,9 +49,7 @@ def elementwise(eqn: Any) -> Rule:
     if "c" in found:
         return _complex(eqn, name)
     if "n" in found:
-        raise refuse(
-            eqn, "a float of 8 bits or less is no dtype of the contract", "convert to bfloat16 or float32 first"
-        )
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to bfloat16 or float32 first")
     if "f" not in found:
         return _exact(eqn, name)
     if name == "integer_pow":
@@ -140,7 +139,7 @@ def convert(eqn: Any) -> Rule:
         native = {str(before.dtype), name} <= {"int32", "int64", "bool"}
         return Rule("either" if native else "xla", clause("exact"), build=lambda p, e, v: p.convert(v[0], name))
     if "n" in found:
-        raise refuse(eqn, "a conversion from or to 8-bit floats has no rule", "convert outside invariant()")
+        return _small.convert(eqn)
     if is_native(before) and is_native(after):
         return Rule("native", clause("convert"), build=lambda p, e, v: p.convert(v[0], name))
     raise refuse(eqn, "an integer below 8 bits is no dtype of the contract", "go through int8")

@@ -20,7 +20,7 @@ def _clause(eqn: Any, op: str) -> str:
     """The clause of a reduction; "" where the equation is exact. Refuses what has none."""
     found = kinds(eqn)
     if "n" in found:
-        raise refuse(eqn, "a reduction in 8-bit floats has no rule", "convert to float32 first")
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to float32 first")
     if "c" in found and op not in COMPLEX:
         raise refuse(eqn, "it has no clause for complex numbers", "compute on real and imaginary parts")
     if "c" in found:

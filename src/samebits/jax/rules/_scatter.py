@@ -28,7 +28,7 @@ def overwrite(eqn: Any) -> Rule:
 def scatter(eqn: Any) -> Rule:
     found = kinds(eqn)
     if "n" in found:
-        raise refuse(eqn, "a scatter in 8-bit floats has no rule", "convert to float32 first")
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to float32 first")
     if "c" in found:
         return Rule("xla", clause(COMPLEX[SCATTER[eqn.primitive.name]]), emit=_emit)
     if "f" not in found:

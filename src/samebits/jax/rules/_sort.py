@@ -20,7 +20,7 @@ _BITS = {"float16": ("int16", 0x7C00), "bfloat16": ("int16", 0x7F80), "float32":
 def sort(eqn: Any) -> Rule:
     keys = eqn.invars[: eqn.params["num_keys"]]
     if any(kind_of(v.aval) == "n" for v in keys):
-        raise refuse(eqn, "8-bit float keys have no rule", "sort by float32")
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "sort by float32")
     if not any(kind_of(v.aval) in "fc" for v in keys):
         return Rule("xla", clause("sort"))
     return Rule("xla", clause("sort"), emit=_emit)

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from samebits import bits, order
 
+SMALL = ("float8_e3m4", "float8_e4m3", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2",
+         "float8_e5m2fnuz", "float8_e8m0fnu")  # fmt: skip
 HERE = Path(__file__).parent
 F32, F64, F16, BF16 = (np.dtype(d) for d in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16))
 FLOATS = (F32, F64, F16, BF16)
@@ -350,8 +352,6 @@ def elementwise() -> Iterator[Case]:
         x = np.concatenate([specials(dtype), numbers(8, 30, dtype)])
         for names, operands in (one, two):
             for name in names.split():
-                if name == "nextafter" and dtype in (F16, BF16):
-                    continue
                 inputs = [x] if operands == "x" else [np.append(a, x[-30:]), np.append(b, x[-30:][::-1])]
                 yield Case(f"{name}_{dtype.name}", f"ELT-{clauses.get(name, 1)}", name, inputs)
         for p in (-5, -3, -2, -1, 0, 1, 2, 3, 5, 7):
@@ -385,6 +385,20 @@ def conversions() -> Iterator[Case]:
         for target in targets:
             if target != source:
                 yield Case(f"{source}_to_{target}", "CVT-3", "convert", [x], {"dtype": target})
+    for name in SMALL:
+        codes = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, name))
+        for target in ("float32", "float16", "bool", "int8"):
+            yield Case(f"{name}_to_{target}", "CVT-9", "convert", [codes], {"dtype": target})
+        for source in (F32, F64, BF16):
+            values = order.convert(codes, source)
+            values = values[np.isfinite(values)]
+            between = order.convert((values[:-1].astype(F64) + values[1:].astype(F64)) / 2, source)
+            with np.errstate(all="ignore"):
+                x = np.concatenate([specials(source), ties.astype(source), between])
+            yield Case(f"{source.name}_to_{name}", "CVT-10", "convert", [x], {"dtype": name})
+        for source in ("int32", "uint64"):
+            x = np.array([0, 1, 25, 27, (1 << 25) + (1 << 24), (1 << 25) + (1 << 24) + 1, 464, 465, 61440], source)
+            yield Case(f"{source}_to_{name}", "CVT-10", "convert", [x], {"dtype": name})
 
 
 def functions() -> Iterator[Case]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from samebits.native._program import Program
+from samebits.native._program import Arithmetic, Program
 from samebits.native._views import Shape, View, contiguous_strides
 from samebits.order._complex import Real, compose
 from samebits.order._folds import NEUTRAL
@@ -69,24 +69,6 @@ def _last(view: View, start: int, stop: int, step: int = 1) -> View:
     return view.slice([0] * len(lead) + [start], [*lead, stop], [1] * len(lead) + [step])
 
 
-@dataclass(frozen=True)
-class _Written:
-    """The arithmetic of samebits.order._complex that adds nodes to a program."""
-
-    program: Program
-    dtype: str
-
-    @property
-    def double(self) -> bool:
-        return self.dtype == "float64"
-
-    def apply(self, name: str, *operands: View) -> View:
-        return self.program.map(name, *operands)
-
-    def constant(self, value: float) -> View:
-        return self.program.constant(value, self.dtype)
-
-
 class ComplexProgram(Program):
     """A program whose values may be complex: each method takes pairs where its clause has complex numbers."""
 
@@ -107,7 +89,7 @@ class ComplexProgram(Program):
         """As `Program.map`; complex operands, and the operations between them and their parts, by CPX-1 to CPX-10."""
         if op != "complex" and not any(isinstance(v, Pair) for v in views):
             return super().map(op, *views, imm=imm)
-        arithmetic = _Written(self, views[-1].re.dtype if isinstance(views[-1], Pair) else views[-1].dtype)
+        arithmetic = Arithmetic(self, views[-1].re.dtype if isinstance(views[-1], Pair) else views[-1].dtype)
         operands = [tuple(Real(x, arithmetic) for x in ((v.re, v.im) if isinstance(v, Pair) else (v,))) for v in views]
         shape = np.broadcast_shapes(*(v.shape for v in views))
         parts = [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from samebits.order._arguments import integer
-from samebits.order._dtypes import FLOAT32, FLOAT64, as_array, canonical, is_float, narrow, same_dtype, widen
+from samebits.order._dtypes import as_array, canonical, is_float, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
 from samebits.order._integers import quotient, remainder
@@ -172,12 +172,8 @@ def rem(x: ArrayLike, y: ArrayLike) -> NDArray:
 
 @reference
 def nextafter(x: ArrayLike, y: ArrayLike) -> NDArray:
-    """The next number from x towards y; float32 and float64 only (ELT-6)."""
+    """The next number of the operands' format from x towards y (ELT-6)."""
     x, y = _operands("nextafter", x, y)
-    if x.dtype not in (FLOAT32, FLOAT64):
-        raise TypeError(
-            f"nextafter takes float32 or float64, got {x.dtype}: widening would change what is next (ELT-6)"
-        )
     return canonical(np.where(x == y, y, np.nextafter(x, y)))
 
 

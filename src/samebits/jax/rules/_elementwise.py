@@ -73,9 +73,6 @@ def elementwise(eqn: Any) -> Rule:
             eqn, "a float to an integer array's power has no clause", "convert the exponent to the base's dtype"
         )
     op = FLOAT[name]
-    narrow = str(eqn.invars[0].aval.dtype) in ("float16", "bfloat16")
-    if name == "nextafter" and narrow:
-        raise refuse(eqn, "its clause is for float32 and float64 only", "convert to float32, or step the bits")
     if name in ("neg", "abs") and all(str(v.aval.dtype) in ("float32", "float64") for v in eqn.invars):
         return Rule("either", clause(op), build=_plain(op))
     return _native(op, _plain(op))

@@ -13,11 +13,10 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, dtype_of, kind_of, refuse
-from samebits.order._small import SMALL, SmallFormat
+from samebits.native._small import WORDS, nearest, to_odd
+from samebits.order._small import SMALL
 
 _FLOAT32 = np.dtype(np.float32)
-_WORDS = {"float32": ("uint32", 23, 127), "float64": ("uint64", 52, 1023)}
-"""A wide float's integer, fraction bits and exponent bias."""
 
 
 def convert(eqn: Any) -> Rule:
@@ -26,39 +25,13 @@ def convert(eqn: Any) -> Rule:
     if before in SMALL and after == "float32":
         table = SMALL[before].values.view(np.uint32)
         return _bits(lambda code: lax.bitcast_convert_type(jnp.asarray(table)[code.astype(jnp.int32)], jnp.float32))
-    if after in SMALL and before in _WORDS:
-        return _bits(lambda x: rounded(x, before, SMALL[after]))
+    if after in SMALL and before in WORDS:
+        return _bits(lambda x: nearest(jnp, lax.bitcast_convert_type(x, WORDS[before][0]), before, SMALL[after]))
     raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "use an 8-bit float, or bfloat16")
 
 
 def _bits(f: Callable[[Any], Any]) -> Rule:
     return Rule("xla", clause("convert_small"), emit=lambda eqn, values, rewrite: [f(*values)])
-
-
-def rounded(x: Any, dtype: str, to: SmallFormat) -> Any:
-    """The codes (uint8) nearest to float32 or float64 values, from their bits."""
-    name, fraction, bias = _WORDS[dtype]
-    word = lax.bitcast_convert_type(x, name)
-    one = word.dtype.type(1)
-    magnitude = word & ((one << (word.dtype.itemsize * 8 - 1)) - one)
-    negative, special = word != magnitude, magnitude >> fraction
-    infinite = magnitude == word.dtype.type((2 * bias + 1) << fraction)
-    nan = magnitude > word.dtype.type((2 * bias + 1) << fraction)
-    field = jnp.maximum(special.astype(jnp.int32), 1)
-    significand = (magnitude & ((one << fraction) - one)) | jnp.where(special > 0, one << fraction, one * 0)
-    exponent = jnp.where(special > 0, jnp.maximum(field - bias, to.lowest), to.lowest)
-    # The last place of the result is 2**(exponent - mantissa), that of the operand 2**(field - bias - fraction).
-    shift = jnp.minimum(exponent - to.mantissa - (field - bias - fraction), fraction + 2).astype(name)
-    half = (one << (shift - one)) - one + ((significand >> shift) & one)
-    count = ((significand + half) >> shift).astype(jnp.int32)
-    code = ((exponent - to.lowest) << to.mantissa) + count
-    if not to.signed:
-        code = jnp.maximum(code - 1, 0)
-        return jnp.where((code > to.largest) | nan | infinite | negative | (magnitude == 0), to.nan, code).astype(jnp.uint8)
-    over = infinite | (code > to.largest)
-    code = jnp.where(over, to.overflow, code)
-    code = jnp.where(negative & ((code != 0) | to.negative_zero), code | 128, code)
-    return jnp.where(nan | (over & (to.overflow == to.nan)), to.nan, code).astype(jnp.uint8)
 
 
 # ---- what becomes of other equations ----
@@ -94,7 +67,7 @@ def _chain(eqn: Any) -> Any:
         return _small_integer(before, after)
     if source in SMALL:
         return None if target == "float32" else _steps(before, _FLOAT32, after)
-    if target in SMALL and source in _WORDS:
+    if target in SMALL and source in WORDS:
         return None
     if kind_of(before) == "c":
         return _compat.trace(lambda z: [lax.convert_element_type(lax.real(z), after)], [before])
@@ -102,12 +75,7 @@ def _chain(eqn: Any) -> Any:
         return _steps(before, _FLOAT32, after)
 
     def exact(x: Any) -> list[Any]:
-        """Integers of more than 24 bits, rounded to odd to fewer: rounding that again rounds once (CVT-1)."""
-        for k in range(8, x.dtype.itemsize * 8 - 16, 8):
-            large = (x >= 1 << (16 + k)) | (x < (-1 << (16 + k) if x.dtype.kind == "i" else 0))
-            low = x & ((1 << k) - 1)
-            x = jnp.where(large, (x - low) | ((low != 0).astype(x.dtype) << k), x)
-        return [lax.convert_element_type(lax.convert_element_type(x, _FLOAT32), after)]
+        return [lax.convert_element_type(lax.convert_element_type(to_odd(jnp, x), _FLOAT32), after)]
 
     return _compat.trace(exact, [before])
 

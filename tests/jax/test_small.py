@@ -149,3 +149,15 @@ def test_indices_of_any_integer(index):
     got = sj.invariant(lambda x: lax.argmax(x, 1, jnp.dtype(index)))(x)
     assert got.dtype == index
     assert got.tolist() == order.argmax(x, 1).tolist()
+
+
+def test_linear_algebra_of_16_bits_is_that_of_float32():
+    a = normal(4, 4) @ normal(4, 4).T + 4 * jnp.eye(4)
+    for dtype in (jnp.bfloat16, jnp.float16):
+        f = sj.invariant(lambda a: lax.linalg.triangular_solve(a, a[:, :1], left_side=True, lower=True))
+        x = a.astype(dtype)
+        assert f(x).dtype == dtype
+        assert words.same(np.asarray(f(x)), order.convert(np.asarray(f(x.astype(jnp.float32))), np.dtype(dtype)))
+        many = jax.vmap(f)(jnp.stack([x, x * 2, x.T]))
+        assert bits(many[0]) == bits(f(x))
+        assert sj.invariant(lax.linalg.cholesky)(x).dtype == dtype

@@ -13,6 +13,7 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, dtype_of, kind_of, refuse
+from samebits.jax.rules._batch import LINALG
 from samebits.native._small import WORDS, nearest, to_odd
 from samebits.order._small import SMALL
 
@@ -38,25 +39,29 @@ def _bits(f: Callable[[Any], Any]) -> Rule:
 
 
 def expanded(eqn: Any) -> Any:
-    """The ClosedJaxpr that an equation on 8-bit floats or small integers stands for; None where it is as it is."""
-    avals = [v.aval for v in [*eqn.invars, *eqn.outvars]]
+    """The ClosedJaxpr that an equation on narrow numbers stands for; None where it is as it is.
+
+    Narrow are 8-bit floats, integers below 8 bits in conversions, and in linear algebra 16-bit floats, for which
+    LAPACK has no call.
+    """
     if eqn.primitive.name == "convert_element_type":
         return _chain(eqn)
-    if not any(dtype_of(a) in SMALL for a in avals):
+    narrow = (*SMALL, "float16", "bfloat16") if eqn.primitive.name in LINALG else tuple(SMALL)
+    if not any(dtype_of(v.aval) in narrow for v in [*eqn.invars, *eqn.outvars]):
         return None
-    params = {k: _FLOAT32 if _is_small(v) else v for k, v in eqn.params.items()}
+
+    def is_narrow(dtype: Any) -> bool:
+        return isinstance(dtype, (np.dtype, type)) and np.dtype(dtype).name in narrow
+
+    params = {k: _FLOAT32 if is_narrow(v) else v for k, v in eqn.params.items()}
 
     def through_float32(*values: Any) -> list[Any]:
-        wide = [lax.convert_element_type(v, _FLOAT32) if _is_small(v.dtype) else v for v in values]
+        wide = [lax.convert_element_type(v, _FLOAT32) if is_narrow(v.dtype) else v for v in values]
         out = eqn.primitive.bind(*wide, **eqn.primitive.get_bind_params(params))
         outs = out if eqn.primitive.multiple_results else [out]
         return [lax.convert_element_type(o, v.aval.dtype) for o, v in zip(outs, eqn.outvars, strict=True)]
 
     return _compat.trace(through_float32, [v.aval for v in eqn.invars])
-
-
-def _is_small(dtype: Any) -> bool:
-    return isinstance(dtype, (np.dtype, type)) and np.dtype(dtype).name in SMALL
 
 
 def _chain(eqn: Any) -> Any:

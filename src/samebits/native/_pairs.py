@@ -82,8 +82,8 @@ class ComplexProgram(Program):
     def constant(self, value: Any, dtype: str) -> View:
         if dtype not in PARTS:
             return super().constant(value, dtype)
-        z = np.asarray(value, dtype)[()]
-        return Pair(super().constant(z.real, PARTS[dtype]), super().constant(z.imag, PARTS[dtype]))
+        z = np.asarray(value, dtype)
+        return Pair(super().constant(np.real(z)[()], PARTS[dtype]), super().constant(np.imag(z)[()], PARTS[dtype]))
 
     def map(self, op: str, *views: View, imm: int = 0) -> View:
         """As `Program.map`; complex operands, and the operations between them and their parts, by CPX-1 to CPX-10."""

@@ -24,7 +24,7 @@ def dot_general(eqn: Any) -> Rule:
     def build(p: Program, eqn: Any, v: list[View]) -> View:
         contract, batch = eqn.params["dimension_numbers"]
         if inputs in ({"float16"}, {"bfloat16"}) and out in (*inputs, "float32"):
-            return p.dot(*v, contract, batch, out)
+            return p.dot(v[0], v[1], contract, batch, out)
         wide = _widest(*inputs, out)
         a, b = (p.convert(x, wide) for x in v)
         return p.convert(p.dot(a, b, contract, batch, wide), out)

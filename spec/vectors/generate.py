@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 
 from samebits import bits, order
 
+SMALL = ("float8_e3m4", "float8_e4m3", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2",
+         "float8_e5m2fnuz", "float8_e8m0fnu")  # fmt: skip
 HERE = Path(__file__).parent
 F32, F64, F16, BF16 = (np.dtype(d) for d in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16))
 FLOATS = (F32, F64, F16, BF16)
@@ -356,8 +358,6 @@ def elementwise() -> Iterator[Case]:
         x = np.concatenate([specials(dtype), numbers(8, 30, dtype)])
         for names, operands in (one, two):
             for name in names.split():
-                if name == "nextafter" and dtype in (F16, BF16):
-                    continue
                 inputs = [x] if operands == "x" else [np.append(a, x[-30:]), np.append(b, x[-30:][::-1])]
                 yield Case(f"{name}_{dtype.name}", f"ELT-{clauses.get(name, 1)}", name, inputs)
         for p in (-5, -3, -2, -1, 0, 1, 2, 3, 5, 7):
@@ -391,6 +391,20 @@ def conversions() -> Iterator[Case]:
         for target in targets:
             if target != source:
                 yield Case(f"{source}_to_{target}", "CVT-3", "convert", [x], {"dtype": target})
+    for name in SMALL:
+        codes = np.arange(256, dtype=np.uint8).view(getattr(ml_dtypes, name))
+        for target in ("float32", "float16", "bool", "int8"):
+            yield Case(f"{name}_to_{target}", "CVT-9", "convert", [codes], {"dtype": target})
+        for source in (F32, F64, BF16):
+            values = order.convert(codes, source)
+            values = values[np.isfinite(values)]
+            between = order.convert((values[:-1].astype(F64) + values[1:].astype(F64)) / 2, source)
+            with np.errstate(all="ignore"):
+                x = np.concatenate([specials(source), ties.astype(source), between])
+            yield Case(f"{source.name}_to_{name}", "CVT-10", "convert", [x], {"dtype": name})
+        for source in ("int32", "uint64"):
+            x = np.array([0, 1, 25, 27, (1 << 25) + (1 << 24), (1 << 25) + (1 << 24) + 1, 464, 465, 61440], source)
+            yield Case(f"{source}_to_{name}", "CVT-10", "convert", [x], {"dtype": name})
 
 
 def functions() -> Iterator[Case]:
@@ -476,8 +490,15 @@ def complexes() -> Iterator[Case]:
             for name in ("sum", "mean", "cumsum", "accumulate"):
                 yield Case(f"{name}_{dtype.name}_n{n}", "CPX-11", name, [w])
             yield Case(f"matmul_{dtype.name}_k{n}", "CPX-12", "matmul", [w[None], np.stack([w[::-1], w], axis=1)])
-        yield Case(f"scatter_add_{dtype.name}", "CPX-11", "scatter_add",
-                   [z[-5:], np.array([3, 0, 3, -1, 7, 3], np.int32), z[-11:-5]])  # fmt: skip
+        for clause, name in ((11, "add"), (13, "mul"), (14, "max"), (14, "min")):
+            yield Case(f"scatter_{name}_{dtype.name}", f"CPX-{clause}", f"scatter_{name}",
+                       [z[-5:], np.array([3, 0, 3, -1, 7, 3], np.int32), z[-11:-5]])  # fmt: skip
+        for clause, name in ((13, "prod"), (14, "max"), (14, "min")):
+            for n in (0, 1, 13):
+                yield Case(f"{name}_{dtype.name}_n{n}", f"CPX-{clause}", name, [z[-n:] if n else z[:0]])
+            yield Case(f"cum{name}_{dtype.name}", f"CPX-{clause}", f"cum{name}", [z[-13:]])
+        for name in ("maximum", "minimum"):
+            yield Case(f"{name}_{dtype.name}", "CPX-14", name, [a, b])
 
 
 def _those_there(suffix: str, clause: str, names: str, inputs: list[NDArray]) -> Iterator[Case]:

@@ -100,6 +100,10 @@ OPERATIONS: dict[str, Operation] = {
         "complex_",
     ),
     "complex_dot": Operation("CPX-12", "matmul"),
+    "complex_elementwise": Operation("CPX-1"),
+    "complex_prod": Operation("CPX-13"),
+    "complex_extremum": Operation("CPX-14"),
+    "convert_small": Operation("CVT-10"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "top_k_by_total_order": Operation("TOP-4"),

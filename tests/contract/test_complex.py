@@ -12,6 +12,8 @@ ONE = ["neg", "conj", "real", "imag", "is_finite", "square", "abs", "sign", "sqr
        "logistic", "log", "log1p", "sinh", "cosh", "tanh", "sin", "cos", "tan", "asin", "acos", "atan", "asinh",
        "acosh", "atanh"]  # fmt: skip
 TWO = ["add", "sub", "mul", "div", "eq", "ne", "pow"]
+EXTREMA = {"max": "maximum", "min": "minimum"}
+FOLDS = ["prod", "max", "min"]
 
 
 def has(name):
@@ -47,6 +49,44 @@ def test_operations(agree, complexes, operation):
         agree(operation, *operands, operation=operation, flush=flush)
 
     run()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("operation", EXTREMA)
+def test_extrema(agree, complexes, operation, dtype):
+    z, w = (complexes(i, 300, dtype, 0.5) for i in (0, 1))
+    z[::7] = w[::7]
+    z.real[1::7] = w.real[1::7]
+    agree(operation, z, w, operation=EXTREMA[operation])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("operation", FOLDS)
+def test_folds(agree, complexes, operation, dtype):
+    for n in SIZES:
+        z = complexes(n, n, dtype, 0.1 * (n % 2))
+        agree(operation, z, flush=n == 33)
+        if n < 40:
+            agree(f"cum{operation}", z, flush=n == 17)
+    z = complexes(5, (3, 5, 7), dtype, 0.1)
+    agree(operation, z, axis=(0, 2), keepdims=True)
+    agree(operation, z.T[::-1], axis=1)
+    agree(operation, z[:, :0], axis=1)
+    agree(f"cum{operation}", z, axis=1, reverse=True)
+    agree(f"cum{operation}", z[:, :0], axis=1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_cumulative_product_ends_with_the_product(dtype):
+    x, y = np.random.default_rng(0).normal(size=(2, 77))
+    z = (x + 1j * y).astype(dtype)
+    assert bits.same(order.cumprod(z)[-1], order.prod(z))
+    assert bits.same(order.cumprod(z, reverse=True)[0], order.prod(z[::-1]))
+    assert bits.same(native.cumprod(z)[32], native.prod(z[:33]))
+    sequential = z[0]
+    for x in z[1:]:
+        sequential = order.mul(sequential, x)
+    assert not bits.same(sequential, order.prod(z))  # the control: the tree is not the sequence
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -98,7 +138,8 @@ def test_sums(agree, complexes, dtype):
     agree("cumsum", z, axis=1, reverse=True)
     index = np.array([3, 0, 3, -1, 7, 3, 2], np.int32)
     agree("scatter_add", complexes(6, 5, dtype), index, complexes(7, 7, dtype))
-    agree("scatter_add", complexes(6, (5, 3), dtype), index, complexes(7, (7, 3), dtype))
+    for name in ("add", "sub", "mul", "max", "min"):
+        agree(f"scatter_{name}", complexes(6, (5, 3), dtype, 0.1), index, complexes(7, (7, 3), dtype, 0.1))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -120,11 +161,11 @@ def test_a_product_is_four_real_ones():
     assert order.matmul(z, w)[0, 0].real != wrong
 
 
-@pytest.mark.parametrize("name", ["max", "rem", "lt", "floor", "nextafter", "erf", "copysign", "cbrt", "atan2"])
+@pytest.mark.parametrize("name", ["rem", "lt", "floor", "nextafter", "erf", "copysign", "cbrt", "atan2"])
 def test_what_has_no_clause_is_refused(name):
     if name not in native.names():
         pytest.skip("not there for real numbers either")
-    arity = 2 if name in ("max", "rem", "lt", "nextafter", "copysign", "atan2") else 1
+    arity = 2 if name in ("rem", "lt", "nextafter", "copysign", "atan2") else 1
     with pytest.raises(TypeError, match="no rule for complex64"):
         native.apply(name, *[np.ones(2, np.complex64)] * arity)
 
@@ -136,7 +177,9 @@ def test_other_refusals():
         (lambda: native.apply("complex", z, z), "complex has no rule for complex128"),
         (lambda: native.apply("add", z, x), "one dtype, got complex128, float64"),
         (lambda: native.apply("add", z, z.astype(np.complex64)), "one dtype"),
-        (lambda: native.prod(z), "prod takes .* got complex128; it has no rule for complex numbers"),
+        (lambda: native.argmax(z), "argmax takes floats, integers or booleans, got complex128"),
+        (lambda: native.cumlogsumexp(z), "takes .* got complex128; it has no rule for complex numbers"),
+        (lambda: native.scatter_mul(z, np.array([0]), x[:1]), "scatter_mul takes operands of one dtype"),
         (lambda: native.scatter_add(z, np.array([0]), x[:1]), "scatter_add takes operands of one dtype"),
         (lambda: native.matmul(z, x), "matmul takes complex64 or complex128, got float64"),
         (lambda: native.matmul(z, z, out_dtype="complex64"), "a product of complex128 is complex128, not complex64"),

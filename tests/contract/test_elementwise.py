@@ -19,10 +19,6 @@ REFERENCE = {"max": "maximum", "min": "minimum", "and": "bitwise_and", "or": "bi
              "not": "bitwise_not"}  # fmt: skip
 
 
-def skip(operation, dtype):
-    return operation == "nextafter" and dtype in (ml_dtypes.bfloat16, np.float16)
-
-
 def integers(seed, n, dtype):
     info = np.iinfo(dtype)
     rng = np.random.default_rng(seed)
@@ -36,8 +32,6 @@ def integers(seed, n, dtype):
     special=st.sampled_from([0.05, 0.5, 1]), seed=st.integers(0, 99),
 )  # fmt: skip
 def test_floats(agree, numbers, operation, dtype, n, special, seed):
-    if skip(operation, dtype):
-        return
     operands = [numbers(seed + i, n, dtype, special) for i in range(1 if operation in ONE else 2)]
     agree(operation, *operands, operation=REFERENCE.get(operation, operation))
 

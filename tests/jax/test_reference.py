@@ -38,8 +38,10 @@ def reference(f, *args):
 
 def evaluate(e, x):
     p, name = e.eqn.params, e.name
-    if "f" not in kinds(e.eqn):
+    if not kinds(e.eqn) & {"f", "c"}:
         pass
+    elif name in ("real", "imag", "conj", "complex"):
+        return [getattr(order, name)(*x)]
     elif name == "dot_general":
         return [order.dot_general(*x, *p["dimension_numbers"])]
     elif name in REDUCE:

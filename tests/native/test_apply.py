@@ -115,7 +115,7 @@ def test_one_plan_serves_many_threads():
     assert all(bits.same(r, wanted) for r in results)
 
 
-SMALL = [np.dtype(d) for d in (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4, ml_dtypes.uint4)]
+SMALL = [np.dtype(d) for d in (ml_dtypes.float4_e2m1fn, ml_dtypes.float6_e3m2fn, ml_dtypes.int4, ml_dtypes.uint4)]
 
 
 @pytest.mark.parametrize("dtype", SMALL, ids=str)

@@ -19,7 +19,7 @@ from samebits.jax._native import run_program
 from samebits.jax._plan import Plan
 from samebits.jax._rule import is_native
 from samebits.jax.rules import CALLBACKS
-from samebits.native._program import Program
+from samebits.native._pairs import ComplexProgram
 from samebits.native._views import View
 
 
@@ -122,7 +122,7 @@ class _Run:
 
     def run_native(self, equations: list[Equation], wanted: list[Value]) -> None:
         """One program for the equations of a level, returning what other levels want of it."""
-        program = Program()
+        program = ComplexProgram()
         views: dict[Value, View] = {}
         arguments: list[Any] = []
 

@@ -15,6 +15,7 @@ import numpy as np
 from samebits._errors import UncoveredOperation
 from samebits.jax import _compat
 from samebits.native._library import DTYPES
+from samebits.native._pairs import PARTS
 from samebits.native._program import Program
 from samebits.native._views import View
 
@@ -56,7 +57,7 @@ def kinds(eqn: Any) -> set[str]:
 
 def is_native(aval: Any) -> bool:
     """Whether a native program can hold values of this aval."""
-    return hasattr(aval, "dtype") and not _compat.is_extended_dtype(aval.dtype) and str(aval.dtype) in DTYPES
+    return hasattr(aval, "dtype") and not _compat.is_extended_dtype(aval.dtype) and str(aval.dtype) in (*DTYPES, *PARTS)
 
 
 def refuse(eqn: Any, reason: str, way_out: str) -> UncoveredOperation:

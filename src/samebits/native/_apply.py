@@ -10,9 +10,12 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from samebits.native._arrays import number
 from samebits.native._library import library, opcode
 from samebits.native._map import ON_WORDS, PREDICATES, Code, Layout, Planned, address, inputs_of
+from samebits.native._next import next_narrow
+from samebits.native._small import WORDS, nearest, to_odd
 from samebits.order._arguments import integer, named_dtype
 from samebits.order._complex import FORMULAS, Real, compose, is_complex, part_dtype, whole_dtype
 from samebits.order._dtypes import FLOAT32, FLOAT64, NARROW, as_array, same_dtype
+from samebits.order._small import SMALL
 from samebits.order._words import format_bits
 
 _COMPOSED = {"clamp": 3, "square": 1, "real": 1, "imag": 1, "conj": 1, "complex": 2}
@@ -46,6 +49,8 @@ def apply(
             for k, v in (("exponent", exponent), ("exponent_bits", exponent_bits), ("mantissa_bits", mantissa_bits))
         ]
     )
+    if name == "convert" and target is not None and (SMALL.keys() & {arrays[0].dtype.name, target.name}):
+        return _convert_small(arrays[0], target)
     run = _planned(name, target, given, tuple([(x.dtype, x.shape, x.strides) for x in arrays]))
     if run is None:
         return arrays[0].copy()  # CVT-2: the bits as they are
@@ -57,6 +62,20 @@ def apply(
         assert run is not None, "the dtypes are the same"
         return run([address(x) for x in arrays]).reshape(shape)
     return run(addresses)
+
+
+def _convert_small(x: NDArray, target: np.dtype) -> NDArray:
+    """CVT-10: from and to 8-bit floats."""
+    if x.dtype == target:
+        return x.copy()
+    if source := SMALL.get(x.dtype.name):
+        return apply("convert", source.values[x.view(np.uint8)], dtype=target)
+    if x.dtype.kind in "iu" and x.itemsize > 2:
+        x = to_odd(np, x)
+    if x.dtype != FLOAT64:
+        x = apply("convert", x, dtype=FLOAT32)
+    word = np.ascontiguousarray(x).view(WORDS[x.dtype.name][0]).reshape(x.shape)
+    return nearest(np, word, x.dtype.name, SMALL[target.name]).view(target)
 
 
 def names() -> list[str]:
@@ -133,11 +152,12 @@ def _real(code: Code, name: str, own: np.dtype, values: list[int], imm: int) -> 
         raise ValueError(f"integer_pow of integers takes an exponent of 0 or more, got {imm}")
     if not -(1 << 63) <= imm < 1 << 63:
         raise ValueError(f"integer_pow takes an exponent of 64 bits, got {imm}; multiply powers of smaller exponents")
-    if name == "nextafter" and own in NARROW:
-        raise TypeError(f"nextafter has no rule for {own}: widening would change what is next (ELT-6)")
     if own in NARROW and name not in ON_WORDS:  # NUM-7
         values = [code.convert(v, np.dtype(np.float32)) for v in values]
-    if name == "clamp":  # MAX-3
+    if name == "nextafter" and own in NARROW:
+        x, y = (Real(v, _Written(code, FLOAT32)) for v in values)
+        out = next_narrow(x, y, own).value
+    elif name == "clamp":  # MAX-3
         low, x, high = values
         out = code.op("min", code.op("max", x, low), high)
     elif name == "square":

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from samebits.native._arrays import MAX_RANK, merge_jointly, number, padded, pointer, strided, words
+from samebits.native._complex import complex_fold
 from samebits.native._library import check, library
 from samebits.native._program import CUMULATIVE
 from samebits.order._axes import one_axis
@@ -34,18 +35,21 @@ def cumsum(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
     return _cumulative("sum", x, axis, reverse)
 
 
+@complex_fold("prod", cumulative=True)
 def cumprod(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
-    """The cumulative product (clause CUM-4). Floats; TypeError otherwise."""
+    """The cumulative product (clauses CUM-4, CPX-13). Floats, complex; TypeError otherwise."""
     return _cumulative("prod", x, axis, reverse)
 
 
+@complex_fold("max", cumulative=True)
 def cummax(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
-    """The largest so far (clauses CUM-4, MAX-1). Floats; TypeError otherwise."""
+    """The largest so far (clauses CUM-4, MAX-1, CPX-14). Floats, complex; TypeError otherwise."""
     return _cumulative("max", x, axis, reverse)
 
 
+@complex_fold("min", cumulative=True)
 def cummin(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
-    """The smallest so far (clauses CUM-4, MAX-1). Floats; TypeError otherwise."""
+    """The smallest so far (clauses CUM-4, MAX-1, CPX-14). Floats, complex; TypeError otherwise."""
     return _cumulative("min", x, axis, reverse)
 
 

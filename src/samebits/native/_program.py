@@ -17,7 +17,9 @@ from samebits.native._arrays import MAX_RANK, merge_jointly
 from samebits.native._conv_step import Spatial
 from samebits.native._library import DTYPES, opcode
 from samebits.native._map import ON_WORDS, PREDICATES
+from samebits.native._next import next_narrow
 from samebits.native._views import Shape, View, contiguous_strides, merge, one_axis
+from samebits.order._complex import Real
 from samebits.order._window_shape import Windows
 
 MAGIC = 0x53414D4542495431
@@ -59,6 +61,24 @@ class _Step:
     kind: str
     shape: Shape = ()
     nodes: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """The arithmetic of samebits.order._complex that adds nodes to a program."""
+
+    program: "Program"
+    dtype: str
+
+    @property
+    def double(self) -> bool:
+        return self.dtype == "float64"
+
+    def apply(self, name: str, *operands: View) -> View:
+        return self.program.map(name, *operands)
+
+    def constant(self, value: float) -> View:
+        return self.program.constant(value, self.dtype)
 
 
 def _whole(node: Node) -> View:
@@ -115,7 +135,12 @@ class Program:
         )
         dtype = views[-1].dtype
         if dtype in _NARROW and op not in ON_WORDS:
-            out = self.map(op, *(self.convert(v, "float32") for v in views), imm=imm)
+            wide = [self.convert(v, "float32") for v in views]
+            if op == "nextafter":
+                x, y = (Real(v, Arithmetic(self, "float32")) for v in wide)
+                out = next_narrow(x, y, np.dtype(dtype)).value
+            else:
+                out = self.map(op, *wide, imm=imm)
             return out if out.dtype == "bool" else self.convert(out, dtype)
         return self._map_over(op, dtype, "bool" if op in PREDICATES else dtype, shape, views, imm)
 

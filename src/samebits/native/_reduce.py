@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from samebits import order
 from samebits.native._apply import apply
 from samebits.native._arrays import groups, number, padded, pointer, words
+from samebits.native._complex import complex_fold
 from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
 from samebits.order._arguments import named_dtype, result_dtype
@@ -48,18 +49,21 @@ def mean(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
     return apply("convert", out, dtype=x.dtype) if x.dtype in NARROW else out
 
 
+@complex_fold("prod")
 def prod(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """The product over axes (clause PROD-1). Floats."""
+    """The product over axes (clauses PROD-1, CPX-13). Floats, complex numbers."""
     return _reduce("prod", floats(x, "prod"), axis, keepdims)
 
 
+@complex_fold("max")
 def max(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """The largest element (clauses MAX-*). Floats, integers, booleans."""
+    """The largest element (clauses MAX-*, CPX-14). Floats, integers, booleans, complex numbers."""
     return _extremum("max", x, axis, keepdims)
 
 
+@complex_fold("min")
 def min(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """The smallest element (clauses MAX-*). Floats, integers, booleans."""
+    """The smallest element (clauses MAX-*, CPX-14). Floats, integers, booleans, complex numbers."""
     return _extremum("min", x, axis, keepdims)
 
 

@@ -9,6 +9,7 @@ from samebits.native._apply import apply
 from samebits.native._arrays import number, pointer, words
 from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
+from samebits.order._folds import complex_scatter
 from samebits.order._parts import by_parts
 from samebits.order._scatter import SEGMENT, scatter_operands, segment_operands
 
@@ -42,22 +43,26 @@ def scatter_add(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDA
     return _scatter("sum", scatter_operands("scatter_add", operand, index, updates))
 
 
+@by_parts
 def scatter_sub(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
     """As `scatter_add` with - (clause SCT-5)."""
     operand, index, updates = scatter_operands("scatter_sub", operand, index, updates)
     return _scatter("sum", (operand, index, apply("neg", updates)))
 
 
+@complex_scatter("mul", apply)
 def scatter_mul(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
     """As `scatter_add` with *."""
     return _scatter("prod", scatter_operands("scatter_mul", operand, index, updates))
 
 
+@complex_scatter("max", apply)
 def scatter_max(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
     """As `scatter_add` with max."""
     return _scatter("max", scatter_operands("scatter_max", operand, index, updates))
 
 
+@complex_scatter("min", apply)
 def scatter_min(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
     """As `scatter_add` with min."""
     return _scatter("min", scatter_operands("scatter_min", operand, index, updates))

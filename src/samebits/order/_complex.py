@@ -1,4 +1,4 @@
-"""Complex operations as compositions of real ones (clauses CPX-1 to CPX-12), written once.
+"""Complex operations as compositions of real ones (clauses CPX-1 to CPX-14), written once.
 
 A formula takes and returns real values of some arithmetic: NumPy arrays for ``samebits.order``, values of a program for
 the native library and the frontends. Each operator and function in it is one operation of the contract; ``where``
@@ -174,6 +174,22 @@ def eq(z: Complex[V], w: Complex[V]) -> tuple[Real[V]]:
 
 def ne(z: Complex[V], w: Complex[V]) -> tuple[Real[V]]:
     return (z[0]("ne", w[0]) | z[1]("ne", w[1]),)
+
+
+def maximum(z: Complex[V], w: Complex[V]) -> Complex[V]:
+    """CPX-14."""
+    return _chosen("gt", z, w)
+
+
+def minimum(z: Complex[V], w: Complex[V]) -> Complex[V]:
+    """CPX-14."""
+    return _chosen("lt", z, w)
+
+
+def _chosen(beats: str, z: Complex[V], w: Complex[V]) -> Complex[V]:
+    """z where it beats w in lexicographic order, else w."""
+    (a, b), (c, d) = z, w
+    return select((a(beats, c) | (a.equals(c) & b(beats, d)),), z, w)
 
 
 def is_finite(z: Complex[V]) -> tuple[Real[V]]:
@@ -491,6 +507,7 @@ FORMULAS: dict[str, Formula] = {
     "exp": exp, "exp2": exp2, "expm1": expm1, "logistic": logistic, "log": log, "log1p": log1p, "pow": power,
     "sinh": sinh, "cosh": cosh, "tanh": tanh, "sin": sin, "cos": cos, "tan": tan, "asin": asin, "acos": acos,
     "atan": atan, "asinh": asinh, "acosh": acosh, "atanh": atanh,
+    "max": maximum, "min": minimum,
 }  # fmt: skip
 """name -> formula; each operand and the result is the tuple of its real parts: two, or one of what is real."""
 

@@ -9,6 +9,7 @@ from samebits.order._axes import one_axis
 from samebits.order._chunks import chunks
 from samebits.order._dtypes import canonical, floats, narrow, widen
 from samebits.order._extrema import maximum_of, minimum_of
+from samebits.order._folds import complex_fold
 from samebits.order._functions import exp, log1p
 from samebits.order._ieee import reference
 from samebits.order._parts import by_parts
@@ -56,21 +57,24 @@ def cumsum(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
     return _along(x, axis, reverse, "cumsum", lambda rows: _offsets(rows, np.add, 0))
 
 
+@complex_fold("mul", cumulative=True)
 @reference
 def cumprod(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
-    """The cumulative product along an axis (clause CUM-4). Any float dtype; TypeError otherwise."""
+    """The cumulative product along an axis (clauses CUM-4, CPX-13). Floats, complex; TypeError otherwise."""
     return _along(x, axis, reverse, "cumprod", lambda rows: _offsets(rows, np.multiply, 1))
 
 
+@complex_fold("max", cumulative=True)
 @reference
 def cummax(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
-    """The largest so far along an axis (clauses CUM-4, MAX-1). Any float dtype; TypeError otherwise."""
+    """The largest so far along an axis (clauses CUM-4, MAX-1, CPX-14). Floats, complex; TypeError otherwise."""
     return _along(x, axis, reverse, "cummax", lambda rows: _running(rows, maximum_of))
 
 
+@complex_fold("min", cumulative=True)
 @reference
 def cummin(x: ArrayLike, axis: int = 0, reverse: bool = False) -> NDArray:
-    """The smallest so far along an axis (clauses CUM-4, MAX-1). Any float dtype; TypeError otherwise."""
+    """The smallest so far along an axis (clauses CUM-4, MAX-1, CPX-14). Floats, complex; TypeError otherwise."""
     return _along(x, axis, reverse, "cummin", lambda rows: _running(rows, minimum_of))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from samebits.order._arguments import integer
-from samebits.order._dtypes import FLOAT32, FLOAT64, as_array, canonical, is_float, narrow, same_dtype, widen
+from samebits.order._dtypes import as_array, canonical, is_float, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
 from samebits.order._ieee import reference
 from samebits.order._integers import quotient, remainder
@@ -128,15 +128,17 @@ def select(condition: ArrayLike, true: ArrayLike, false: ArrayLike) -> NDArray:
 # ---- ELT-3 ----
 
 
+@elementwise
 @reference
 def maximum(a: ArrayLike, b: ArrayLike) -> NDArray:
-    """The larger: NaN wins, -0 < +0 (MAX-1)."""
+    """The larger: NaN wins, -0 < +0 (MAX-1); complex: CPX-14."""
     return maximum_of(*_operands("maximum", a, b, integers=True, booleans=True))
 
 
+@elementwise
 @reference
 def minimum(a: ArrayLike, b: ArrayLike) -> NDArray:
-    """The smaller: NaN wins, -0 < +0 (MAX-1)."""
+    """The smaller: NaN wins, -0 < +0 (MAX-1); complex: CPX-14."""
     return minimum_of(*_operands("minimum", a, b, integers=True, booleans=True))
 
 
@@ -170,12 +172,8 @@ def rem(x: ArrayLike, y: ArrayLike) -> NDArray:
 
 @reference
 def nextafter(x: ArrayLike, y: ArrayLike) -> NDArray:
-    """The next number from x towards y; float32 and float64 only (ELT-6)."""
+    """The next number of the operands' format from x towards y (ELT-6)."""
     x, y = _operands("nextafter", x, y)
-    if x.dtype not in (FLOAT32, FLOAT64):
-        raise TypeError(
-            f"nextafter takes float32 or float64, got {x.dtype}: widening would change what is next (ELT-6)"
-        )
     return canonical(np.where(x == y, y, np.nextafter(x, y)))
 
 

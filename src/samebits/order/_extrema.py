@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from samebits.order._arguments import named_dtype
 from samebits.order._axes import Axis, flatten
 from samebits.order._dtypes import booleans, canonical, is_float, ordered, widen
+from samebits.order._folds import complex_fold
 from samebits.order._ieee import reference
 
 
@@ -49,12 +50,17 @@ def _reduce(x: ArrayLike, axis: Axis, keepdims: bool, name: str) -> NDArray:
     return flat.restore(result, keepdims)
 
 
+@complex_fold("max")
 @reference
 def max(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """The largest element (MAX-1); -inf or the dtype's lowest over no elements (MAX-2). Floats, integers, booleans."""
+    """The largest element (MAX-1, CPX-14); -inf or the dtype's lowest over no elements (MAX-2).
+
+    Floats, integers, booleans, complex numbers.
+    """
     return _reduce(x, axis, keepdims, "max")
 
 
+@complex_fold("min")
 @reference
 def min(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
     """The smallest element (MAX-1); +inf or the dtype's highest over no elements (MAX-2). Dtypes as for max."""

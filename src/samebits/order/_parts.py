@@ -14,6 +14,7 @@ from samebits.order._dtypes import FLOAT32, FLOAT64, as_array, is_float, same_dt
 Function = TypeVar("Function", bound=Callable[..., NDArray])
 _Binary = Callable[[NDArray, NDArray], NDArray]
 _NAMES = {"max": "maximum", "min": "minimum", "and": "bitwise_and", "or": "bitwise_or", "not": "bitwise_not"}
+_FORMULAS = {name: formula for formula, name in _NAMES.items()}
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def elementwise(function: Function) -> Function:
     @wraps(function)
     def either(*args: Any, **kwargs: Any) -> NDArray:
         if any(np.iscomplexobj(x) for x in args):
-            return evaluate(function.__name__, *args, **kwargs)
+            return evaluate(_FORMULAS.get(function.__name__, function.__name__), *args, **kwargs)
         return function(*args, **kwargs)
 
     return cast(Function, either)

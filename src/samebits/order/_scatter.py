@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from samebits.order._arguments import integer
 from samebits.order._dtypes import floats, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
+from samebits.order._folds import complex_scatter
 from samebits.order._ieee import reference
 from samebits.order._parts import by_parts
 
@@ -51,27 +52,31 @@ def scatter_add(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDA
     return _scatter(operand, index, updates, "scatter_add", np.add)
 
 
+@by_parts
 @reference
 def scatter_sub(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
-    """As `scatter_add` with - (clause SCT-5)."""
+    """As `scatter_add` with - (clauses SCT-5, CPX-11)."""
     return _scatter(operand, index, updates, "scatter_sub", np.subtract)
 
 
+@complex_scatter("mul")
 @reference
 def scatter_mul(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
-    """As `scatter_add` with * (clauses SCT-*)."""
+    """As `scatter_add` with * (clauses SCT-*, CPX-13)."""
     return _scatter(operand, index, updates, "scatter_mul", np.multiply)
 
 
+@complex_scatter("max")
 @reference
 def scatter_max(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
-    """As `scatter_add` with max (clauses SCT-*, MAX-1)."""
+    """As `scatter_add` with max (clauses SCT-*, MAX-1, CPX-14)."""
     return _scatter(operand, index, updates, "scatter_max", maximum_of)
 
 
+@complex_scatter("min")
 @reference
 def scatter_min(operand: ArrayLike, index: ArrayLike, updates: ArrayLike) -> NDArray:
-    """As `scatter_add` with min (clauses SCT-*, MAX-1)."""
+    """As `scatter_add` with min (clauses SCT-*, MAX-1, CPX-14)."""
     return _scatter(operand, index, updates, "scatter_min", minimum_of)
 
 

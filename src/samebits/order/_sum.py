@@ -9,6 +9,7 @@ from samebits.order._axes import Axis, flatten
 from samebits.order._chunks import chunks, join
 from samebits.order._constants import LANES
 from samebits.order._dtypes import canonical, floats, narrow, widen
+from samebits.order._folds import complex_fold
 from samebits.order._ieee import reference
 from samebits.order._parts import by_parts
 
@@ -55,9 +56,10 @@ def mean(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
     return flat.restore(narrow(np.asarray(total / total.dtype.type(flat.length)), x.dtype), keepdims)
 
 
+@complex_fold("mul")
 @reference
 def prod(x: ArrayLike, axis: Axis = None, keepdims: bool = False) -> NDArray:
-    """The product over axes (clause PROD-1). Any float dtype, which is the result's."""
+    """The product over axes (clauses PROD-1, CPX-13). Any float or complex dtype, which is the result's."""
     x = floats(x, "prod")
     flat = flatten(x, axis)
     return flat.restore(narrow(canonical(_reduce(widen(flat.values), np.multiply, 1)), x.dtype), keepdims)

@@ -57,6 +57,8 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     **dict.fromkeys(_movement.VIEWS, _movement.view),
     **dict.fromkeys(_movement.XLA, _moved),
     **dict.fromkeys(["random_bits", "random_seed", "random_fold_in", "random_split"], _random),
+    "complex": _movement.whole,
+    "conj": _movement.whole,
     "split": _movement.split,
     "concatenate": _movement.concatenate,
     "stack": _movement.stack,

@@ -10,6 +10,8 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, kind_of
+from samebits.jax.rules._movement import VIEWS, XLA
+from samebits.jax.rules._small import expanded
 
 # Calls, and the parameter that holds what they call.
 CALLS = {
@@ -27,6 +29,9 @@ CALLS = {
 _BODIES = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr"), "cond": ("branches",)}
 CONTROL = frozenset(_BODIES)
 CALLBACKS = frozenset("pure_callback io_callback debug_callback debug_print".split())
+_KEPT = frozenset([*CALLS, *CONTROL, *CALLBACKS, "remat2", "checkpoint", "shard_map", "pallas_call", *VIEWS, *XLA,
+                   "select_n", "split", "concatenate", "stack", "pad", "scatter", "iota"])  # fmt: skip
+"""Primitives that only move floats, or call others: on 8-bit floats they stay as they are."""
 
 
 def control(eqn: Any) -> Rule:
@@ -70,6 +75,8 @@ def inlined(eqn: Any) -> tuple[Any, list[int] | None] | None:
         p = eqn.params
         count = partial(lax.broadcasted_iota, "int32", p["shape"], p["dimension"])
         return _compat.trace(lambda: [lax.convert_element_type(count(), p["dtype"])], []), None
+    if ours and name not in _KEPT and (steps := expanded(eqn)) is not None:
+        return steps, None
     if name == "reduce_precision" and ours and _keeps_all(eqn):
         return _compat.trace(lambda x: [x], [eqn.invars[0].aval]), None
     if ours or not callable(getattr(eqn.primitive, "impl", None)):

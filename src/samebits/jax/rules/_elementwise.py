@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, kind_of, kinds, refuse
-from samebits.native._library import DTYPES
+from samebits.jax._rule import Rule, is_native, kind_of, kinds, refuse
+from samebits.jax.rules import _small
+from samebits.native._pairs import PARTS
 from samebits.native._program import Program
 from samebits.native._views import View
+from samebits.order._complex import FORMULAS
 
 # JAX's primitive -> the native operation of the same meaning.
 FLOAT = {
@@ -45,11 +47,9 @@ def elementwise(eqn: Any) -> Rule:
         raise refuse(eqn, "this function has no clause yet", "compute it outside invariant(), or compose it of "
                      "exp, log, tanh, erf, sin, cos, sqrt, pow")  # fmt: skip
     if "c" in found:
-        raise refuse(eqn, "complex arithmetic has no rule in JAX programs yet", "compute on real and imaginary parts")
+        return _complex(eqn, name)
     if "n" in found:
-        raise refuse(
-            eqn, "a float of 8 bits or less is no dtype of the contract", "convert to bfloat16 or float32 first"
-        )
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to bfloat16 or float32 first")
     if "f" not in found:
         return _exact(eqn, name)
     if name == "integer_pow":
@@ -73,12 +73,24 @@ def elementwise(eqn: Any) -> Rule:
             eqn, "a float to an integer array's power has no clause", "convert the exponent to the base's dtype"
         )
     op = FLOAT[name]
-    narrow = str(eqn.invars[0].aval.dtype) in ("float16", "bfloat16")
-    if name == "nextafter" and narrow:
-        raise refuse(eqn, "its clause is for float32 and float64 only", "convert to float32, or step the bits")
     if name in ("neg", "abs") and all(str(v.aval.dtype) in ("float32", "float64") for v in eqn.invars):
         return Rule("either", clause(op), build=_plain(op))
     return _native(op, _plain(op))
+
+
+def _complex(eqn: Any, name: str) -> Rule:
+    """CPX-*; what returns parts of complex numbers or takes them is a view or either (_movement)."""
+    op = name if name in ("square", "integer_pow") else FLOAT.get(name, name)
+    if op not in FORMULAS:
+        raise refuse(eqn, "it has no clause for complex numbers", "compute on real and imaginary parts")
+    if len({str(v.aval.dtype) for v in eqn.invars}) > 1:
+        raise refuse(eqn, "a complex number to an integer array's power has no clause",
+                     "convert the exponent to the base's dtype")  # fmt: skip
+    if op == "integer_pow":
+        power = eqn.params["y"]
+        return _native("complex_elementwise", lambda p, e, v: p.map("integer_pow", v[0], imm=power))
+    phase = "either" if op == "neg" else "native"
+    return Rule(phase, clause("complex_elementwise"), build=_plain(op))
 
 
 def _exact(eqn: Any, name: str) -> Rule:
@@ -108,7 +120,7 @@ def select(eqn: Any) -> Rule:
     def build(p: Program, eqn: Any, v: list[View]) -> View:
         return p.map("select", v[0], v[2], v[1])
 
-    if two and dtype in ("float16", "bfloat16", "float32", "float64", "int32", "int64", "bool"):
+    if two and dtype in ("float16", "bfloat16", "float32", "float64", "int32", "int64", "bool", *PARTS):
         return Rule("either", clause("select"), build=build)
     return Rule("xla", clause("select"))
 
@@ -123,8 +135,8 @@ def convert(eqn: Any) -> Rule:
     if found <= {"i", "b", "o"}:
         native = {str(before.dtype), name} <= {"int32", "int64", "bool"}
         return Rule("either" if native else "xla", clause("exact"), build=lambda p, e, v: p.convert(v[0], name))
-    if "c" in found or "n" in found:
-        raise refuse(eqn, "a conversion from or to complex or 8-bit floats has no rule", "convert outside invariant()")
-    if str(before.dtype) in DTYPES and name in DTYPES:
+    if "n" in found:
+        return _small.convert(eqn)
+    if is_native(before) and is_native(after):
         return Rule("native", clause("convert"), build=lambda p, e, v: p.convert(v[0], name))
     raise refuse(eqn, "an integer below 8 bits is no dtype of the contract", "go through int8")

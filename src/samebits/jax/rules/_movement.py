@@ -4,6 +4,7 @@ from typing import Any
 
 from samebits._rules import clause
 from samebits.jax._rule import Rule, is_native
+from samebits.native._pairs import PARTS
 from samebits.native._program import Program
 from samebits.native._views import View, contiguous_strides
 
@@ -11,8 +12,8 @@ from samebits.native._views import View, contiguous_strides
 XLA = frozenset(
     "gather dynamic_slice dynamic_update_slice bitcast_convert_type optimization_barrier "
     "random_wrap random_unwrap threefry2x32 create_token after_all copy_to_host_async "
-    "empty empty2 real imag complex axis_index random_clone from_edtype to_edtype unstack tile iota_2x32_shape "
-    "sharding_constraint layout_constraint device_put platform_index dce_sink pvary conj".split()
+    "empty empty2 axis_index random_clone from_edtype to_edtype unstack tile iota_2x32_shape "
+    "sharding_constraint layout_constraint device_put platform_index dce_sink pvary".split()
 )
 
 
@@ -21,7 +22,7 @@ def _dense(eqn: Any) -> bool:
 
 
 def view(eqn: Any) -> Rule:
-    """reshape, transpose, broadcast_in_dim, slice, rev, squeeze, expand_dims, copy."""
+    """reshape, transpose, broadcast_in_dim, slice, rev, squeeze, expand_dims, copy; a complex number's parts."""
     return Rule("view" if _dense(eqn) else "xla", clause("move"), build=_VIEWS[eqn.primitive.name])
 
 
@@ -46,8 +47,21 @@ _VIEWS = {
     "copy_p": lambda p, e, v: v[0],
     "name": lambda p, e, v: v[0],
     "stop_gradient": lambda p, e, v: v[0],
+    "real": lambda p, e, v: p.map("real", v[0]),
+    "imag": lambda p, e, v: p.map("imag", v[0]),
 }
 VIEWS = frozenset(_VIEWS)
+
+
+def whole(eqn: Any) -> Rule:
+    """lax.complex: its parts side by side. lax.conj: a sign flipped, or a real number made complex."""
+
+    def build(p: Program, eqn: Any, v: list[View]) -> View:
+        if eqn.primitive.name == "complex":
+            return p.map("complex", *v)
+        return p.map("conj", v[0]) if v[0].dtype in PARTS else p.convert(v[0], str(eqn.outvars[0].aval.dtype))
+
+    return Rule("either", clause("complex"), build=build)
 
 
 def split(eqn: Any) -> Rule:

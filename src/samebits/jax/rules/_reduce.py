@@ -3,7 +3,7 @@
 from typing import Any
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, kinds, refuse
+from samebits.jax._rule import Rule, is_native, kinds, refuse
 from samebits.native._program import Program
 from samebits.native._views import View
 
@@ -13,13 +13,20 @@ CUMULATIVE = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "mi
               "cumlogsumexp": "logsumexp"}  # fmt: skip
 
 
-def _check(eqn: Any) -> bool:
-    """Whether the equation is in floats; refuses complex and 8-bit floats."""
+COMPLEX = {"sum": "complex_sum", "sub": "complex_sum", "prod": "complex_prod", "max": "complex_extremum",
+           "min": "complex_extremum"}  # fmt: skip
+
+
+def _clause(eqn: Any, op: str) -> str:
+    """The clause of a reduction; "" where the equation is exact. Refuses what has none."""
     found = kinds(eqn)
-    if found & {"c", "n"}:
-        raise refuse(eqn, "a reduction in complex or 8-bit floats has no rule", "reduce real and imaginary "
-                     "parts, or convert to float32 first")  # fmt: skip
-    return "f" in found
+    if "n" in found:
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to float32 first")
+    if "c" in found and op not in COMPLEX:
+        raise refuse(eqn, "it has no clause for complex numbers", "compute on real and imaginary parts")
+    if "c" in found:
+        return clause(COMPLEX[op])
+    return clause(op) if "f" in found else ""
 
 
 def reduce(eqn: Any) -> Rule:
@@ -28,10 +35,10 @@ def reduce(eqn: Any) -> Rule:
         if {str(v.aval.dtype) for v in eqn.invars} != {"bool"}:
             return Rule("xla", clause("exact"))
         return Rule("either", clause("any"), build=lambda p, e, v: p.reduce(LOGIC[name], v[0], e.params["axes"]))
-    if not _check(eqn):
-        return Rule("xla", clause("exact"))
     op = REDUCE[name]
-    return Rule("native", clause(op), build=lambda p, e, v: p.reduce(op, v[0], e.params["axes"]))
+    if not (rounds := _clause(eqn, op)):
+        return Rule("xla", clause("exact"))
+    return Rule("native", rounds, build=lambda p, e, v: p.reduce(op, v[0], e.params["axes"]))
 
 
 def collective(eqn: Any) -> Rule:
@@ -41,32 +48,32 @@ def collective(eqn: Any) -> Rule:
         raise refuse(
             eqn, "a reduction over devices adds in rank order", "gather first, then sum, or keep it outside invariant()"
         )
-    if not _check(eqn):
-        return Rule("xla", clause("exact"))
     op = {"psum": "sum", "pmax": "max", "pmin": "min"}[eqn.primitive.name]
-    return Rule("native", clause(op), build=lambda p, e, v: [p.reduce(op, x, axes) for x in v])
+    if not (rounds := _clause(eqn, op)):
+        return Rule("xla", clause("exact"))
+    return Rule("native", rounds, build=lambda p, e, v: [p.reduce(op, x, axes) for x in v])
 
 
 def arg_reduce(eqn: Any) -> Rule:
     op, index = eqn.primitive.name, eqn.params["index_dtype"]
-    if not _check(eqn):
+    if not (rounds := _clause(eqn, op)):
         return Rule("xla", clause("exact"))
 
     def build(p: Program, eqn: Any, v: list[View]) -> View:
         name = str(index) if str(index) in ("int32", "int64") else "int64"
         return p.convert(p.reduce(op, v[0], eqn.params["axes"], name), str(index))
 
-    if str(index) not in ("int32", "int64"):
-        raise refuse(eqn, f"an index of type {index} has no rule", "use int32 or int64")
-    return Rule("native", clause(op), build=build)
+    if not is_native(eqn.outvars[0].aval):
+        raise refuse(eqn, f"an index of type {index} has no rule", "use int8 or wider")
+    return Rule("native", rounds, build=build)
 
 
 def cumulative(eqn: Any) -> Rule:
-    name = eqn.primitive.name
-    if not _check(eqn):
+    op = CUMULATIVE[eqn.primitive.name]
+    if not _clause(eqn, op):
         return Rule("xla", clause("exact"))
     return Rule(
         "native",
-        clause(name),
-        build=lambda p, e, v: p.cumulative(CUMULATIVE[name], v[0], e.params["axis"], e.params["reverse"]),
+        _clause(eqn, op) if "c" in kinds(eqn) else clause(eqn.primitive.name),
+        build=lambda p, e, v: p.cumulative(op, v[0], e.params["axis"], e.params["reverse"]),
     )

@@ -10,7 +10,8 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax._native import run_program
 from samebits.jax._rule import Rule, kinds, refuse
-from samebits.native._program import Program
+from samebits.jax.rules._reduce import COMPLEX
+from samebits.native._pairs import FOLDS, PARTS, ComplexProgram
 from samebits.native._views import contiguous_strides
 
 SCATTER = {f"scatter{dash}{name}": op for dash in "-_" for name, op in (
@@ -26,8 +27,10 @@ def overwrite(eqn: Any) -> Rule:
 
 def scatter(eqn: Any) -> Rule:
     found = kinds(eqn)
-    if found & {"c", "n"}:
-        raise refuse(eqn, "a scatter in complex or 8-bit floats has no rule", "scatter real and imaginary parts")
+    if "n" in found:
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to float32 first")
+    if "c" in found:
+        return Rule("xla", clause(COMPLEX[SCATTER[eqn.primitive.name]]), emit=_emit)
     if "f" not in found:
         return Rule("xla", clause("exact"))
     return Rule("xla", clause(eqn.primitive.name.replace("-", "_")), emit=_emit)
@@ -38,11 +41,13 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
     if math.prod(operand.shape) >= 2**31:
         raise refuse(eqn, "an operand of 2^31 elements or more", "scatter into parts of it")
     flat = flat_indices(operand.shape, indices, updates.shape, eqn.params["dimension_numbers"], eqn.params["mode"])
-    program = Program()
-    dtype = str(eqn.invars[0].aval.dtype)
+    dtype, op = str(eqn.invars[0].aval.dtype), SCATTER[eqn.primitive.name]
+    if dtype in PARTS and op in FOLDS:
+        out = _one_by_one(FOLDS[op], dtype, operand.reshape(-1), flat.reshape(-1), updates.reshape(-1))
+        return [out.reshape(operand.shape)]
+    program = ComplexProgram()
     parts = [program.argument(dtype, (operand.size,)), program.argument("int32", (updates.size,)),
              program.argument(dtype, (updates.size,))]  # fmt: skip
-    op = SCATTER[eqn.primitive.name]
     if op == "sub":  # out - u is out + (-u) (SCT-5)
         op, parts[2] = "sum", program.map("neg", parts[2])
     words = program.words([program.scatter(op, *parts)])
@@ -50,6 +55,21 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
         words, [operand.reshape(-1), flat.reshape(-1), updates.reshape(-1)], [((operand.size,), operand.dtype)]
     )
     return [out.reshape(operand.shape)]
+
+
+def _one_by_one(op: str, dtype: str, out: Any, flat: Any, updates: Any) -> Any:
+    """A complex scatter that is not one of the parts: a loop over the updates, in their order (SCT-1)."""
+    program = ComplexProgram()
+    words = program.words([program.map(op, program.argument(dtype, (1,)), program.argument(dtype, (1,)))])
+
+    def body(i: Any, out: Any) -> Any:
+        (at,), update = (lax.dynamic_slice(x, (i,), (1,)) for x in (flat, updates))
+        place = jnp.maximum(at, 0)
+        old = lax.dynamic_slice(out, (place,), (1,))
+        (new,) = run_program(words, [old, update], [((1,), old.dtype)])
+        return lax.dynamic_update_slice(out, jnp.where(at < 0, old, new), (place,))
+
+    return lax.fori_loop(0, updates.size, body, out) if out.size else out
 
 
 def flat_indices(shape: tuple[int, ...], indices: Any, updates: tuple[int, ...], numbers: Any, mode: Any) -> Any:

@@ -1,4 +1,7 @@
-"""sort by floats: as integers in the same order, so that XLA compares no floats (clause EXACT-3)."""
+"""sort by floats: as integers in the same order, so that XLA compares no floats (clause EXACT-3).
+
+Complex keys count as two: the real part, then the imaginary part.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +11,7 @@ from jax import lax
 
 from samebits._rules import clause
 from samebits.jax._rule import Rule, kind_of, refuse
+from samebits.native._pairs import PARTS
 
 _BITS = {"float16": ("int16", 0x7C00), "bfloat16": ("int16", 0x7F80), "float32": ("int32", 0x7F800000),
          "float64": ("int64", 0x7FF0000000000000)}  # fmt: skip
@@ -15,19 +19,26 @@ _BITS = {"float16": ("int16", 0x7C00), "bfloat16": ("int16", 0x7F80), "float32":
 
 def sort(eqn: Any) -> Rule:
     keys = eqn.invars[: eqn.params["num_keys"]]
-    if any(kind_of(v.aval) in "cn" for v in keys):
-        raise refuse(eqn, "complex or 8-bit float keys have no rule", "sort by real parts, or by float32")
-    if not any(kind_of(v.aval) == "f" for v in keys):
+    if any(kind_of(v.aval) == "n" for v in keys):
+        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "sort by float32")
+    if not any(kind_of(v.aval) in "fc" for v in keys):
         return Rule("xla", clause("sort"))
     return Rule("xla", clause("sort"), emit=_emit)
 
 
 def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
     count = eqn.params["num_keys"]
-    avals = [v.aval for v in eqn.invars[:count]]
-    keys = [ordered(v, str(a.dtype)) if kind_of(a) == "f" else v for v, a in zip(values, avals, strict=False)]
-    out = lax.sort((*keys, *values), dimension=eqn.params["dimension"], num_keys=count, is_stable=True)
-    return list(out[count:])
+    keys = [k for v, key in zip(eqn.invars[:count], values, strict=False) for k in _integers(key, v.aval)]
+    out = lax.sort((*keys, *values), dimension=eqn.params["dimension"], num_keys=len(keys), is_stable=True)
+    return list(out[len(keys) :])
+
+
+def _integers(key: Any, aval: Any) -> list[Any]:
+    """The integers that a key is compared by, as it travels."""
+    kind, dtype = kind_of(aval), str(aval.dtype)
+    if kind == "c":
+        return [ordered(part, PARTS[dtype]) for part in (lax.real(key), lax.imag(key))]
+    return [ordered(key, dtype)] if kind == "f" else [key]
 
 
 def ordered(x: Any, dtype: str) -> Any:

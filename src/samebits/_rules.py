@@ -79,6 +79,7 @@ OPERATIONS: dict[str, Operation] = {
             "rotary rotary_vjp": "ROW-12",
         }
     ),
+    "psum": Operation("NAM-1", "accumulate"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "exact": Operation("EXACT-1"),

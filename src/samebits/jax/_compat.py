@@ -3,16 +3,18 @@
 Public names are used where there are any; what comes from jax._src is listed here and nowhere else in the package.
 """
 
+import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.extend.core as jex
-from jax._src import api_util, core, dtypes
+from jax._src import api_util, config, core, dtypes
 from jax._src.interpreters import ad, partial_eval as pe
+from jax._src.lax import parallel
 from jax._src.random.threefry2x32 import threefry_prng_impl
 from jax._src.state import discharge
 from jax.extend import linear_util as lu, source_info_util
@@ -56,8 +58,37 @@ def bind_call(primitive: Any, f: Callable[..., Any], args: tuple[Any, ...], **pa
 
 
 def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
-    """Lowers a call by tracing f (flat arrays to a flat list) in its place."""
-    return mlir.lower_fun(f, multiple_results=True)(ctx, *args)
+    """Lowers a call by tracing f (flat arrays to a flat list) in its place.
+
+    JAX has checked by now on which manual axes each value varies, and a rewritten program no longer says it.
+    """
+    with untyped_axes():
+        return mlir.lower_fun(f, multiple_results=True)(ctx, *args)
+
+
+def untyped_axes() -> Any:
+    """A context in which JAX does not check on which manual axes of a shard_map values vary."""
+    return config._check_vma(False)
+
+
+def axes_size(eqn: Any, names: Sequence[Any]) -> int:
+    """How many devices the named axes of an equation have together; 0 where that is not known here."""
+    mesh, env = eqn.ctx.cur_abstract_mesh, core.get_axis_env().axis_sizes
+    sizes = {**env, **(mesh.shape if mesh is not None else {})}
+    return math.prod(sizes.get(n, 0) for n in names)
+
+
+def in_mesh_order(eqn: Any, names: Sequence[Any]) -> tuple[Any, ...]:
+    """Named axes in the order of the mesh that an equation was traced under, outermost first."""
+    mesh = eqn.ctx.cur_abstract_mesh
+    order = [*(mesh.axis_names if mesh is not None else ()), *core.get_axis_env().axis_sizes]
+    return tuple(sorted(names, key=order.index))
+
+
+def bind_reduction(name: str, value: Any, axes: tuple[Any, ...], groups: Any) -> Any:
+    """psum, pmax or pmin of one array over axes and names, as JAX's own primitive."""
+    primitive = {"psum": parallel.psum_p, "pmax": parallel.pmax_p, "pmin": parallel.pmin_p}[name]
+    return primitive.bind(value, axes=axes, axis_index_groups=groups)
 
 
 @cache

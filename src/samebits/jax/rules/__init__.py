@@ -6,7 +6,17 @@ from typing import Any
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, kind_of, kinds, refuse
-from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
+from samebits.jax.rules import (
+    _collective,
+    _control,
+    _dot,
+    _elementwise,
+    _movement,
+    _reduce,
+    _scatter,
+    _shard_map,
+    _sort,
+)
 from samebits.jax.rules._batch import LINALG, batched
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
 
@@ -33,7 +43,6 @@ _WAY_OUT = "compute it outside invariant(), or compose it of covered operations 
 _REFUSED = {
     "conv_general_dilated": ("convolution has no rule in JAX programs yet", "write it as a matrix product of patches"),
     "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
-    "shard_map": ("collectives add in rank order", "apply invariant() inside, to the part without collectives"),
     "rng_bit_generator": (
         "under vmap its rows do not get the streams that they have alone",
         "use jax.random (threefry)",
@@ -49,10 +58,14 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "dot_general": _dot.dot_general,
     **dict.fromkeys([*_reduce.REDUCE, *_reduce.LOGIC], _reduce.reduce),
     **dict.fromkeys(["argmax", "argmin"], _reduce.arg_reduce),
-    **dict.fromkeys(["psum", "pmax", "pmin"], _reduce.collective),
+    **dict.fromkeys(_collective.REDUCE, _collective.reduce),
+    **dict.fromkeys(_collective.SCATTER, _collective.scatter),
+    **dict.fromkeys(_collective.MOVE, _moved),
+    **dict.fromkeys(_collective.ASYNC, _collective.asynchronous),
     **dict.fromkeys(_reduce.CUMULATIVE, _reduce.cumulative),
     **dict.fromkeys(_movement.VIEWS, _movement.view),
     **dict.fromkeys(_movement.XLA, _moved),
+    **dict.fromkeys(_collective.TYPING, _collective.typing),
     **dict.fromkeys(["random_bits", "random_seed", "random_fold_in", "random_split"], _random),
     "split": _movement.split,
     "concatenate": _movement.concatenate,
@@ -62,6 +75,7 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     **dict.fromkeys(_scatter.SCATTER, _scatter.scatter),
     "sort": _sort.sort,
     **dict.fromkeys(_control.CONTROL, _control.control),
+    "shard_map": _shard_map.shard_map,
     "remat2": _control.remat,
     "checkpoint": _control.remat,
     **dict.fromkeys(_control.CALLBACKS, _control.callback),

@@ -33,19 +33,6 @@ def reduce(eqn: Any) -> Rule:
     return Rule("native", clause(op), build=lambda p, e, v: p.reduce(op, v[0], e.params["axes"]))
 
 
-def collective(eqn: Any) -> Rule:
-    """psum, pmax, pmin over vmapped rows, which are axes of the operands by now; over devices they are refused."""
-    axes = eqn.params["axes"]
-    if any(not isinstance(a, int) for a in axes) or eqn.params["axis_index_groups"] is not None:
-        raise refuse(
-            eqn, "a reduction over devices adds in rank order", "gather first, then sum, or keep it outside invariant()"
-        )
-    if not _check(eqn):
-        return Rule("xla", clause("exact"))
-    op = {"psum": "sum", "pmax": "max", "pmin": "min"}[eqn.primitive.name]
-    return Rule("native", clause(op), build=lambda p, e, v: [p.reduce(op, x, axes) for x in v])
-
-
 def arg_reduce(eqn: Any) -> Rule:
     op, index = eqn.primitive.name, eqn.params["index_dtype"]
     if not _check(eqn):

@@ -1,5 +1,8 @@
 """The order contract for JAX programs. Importing this package imports JAX."""
 
+from samebits.jax._accumulate import (
+    accumulate as accumulate,
+)
 from samebits.jax._coverage import (
     Coverage as Coverage,
     coverage as coverage,

@@ -5,15 +5,15 @@ Public names are used where there are any; what comes from jax._src is listed he
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.extend.core as jex
-from jax._src import api_util, config, core, dtypes
-from jax._src.interpreters import ad, partial_eval as pe
+from jax._src import api_util, config, core, dtypes, mesh as mesh_lib
+from jax._src.interpreters import ad, batching, partial_eval as pe
 from jax._src.lax import parallel
 from jax._src.random.threefry2x32 import threefry_prng_impl
 from jax._src.state import discharge
@@ -71,6 +71,19 @@ def untyped_axes() -> Any:
     return config._check_vma(False)
 
 
+def varying_axes(x: Any) -> frozenset[Any]:
+    """The manual axes of a shard_map on which an array, or a shape that JAX has inferred, varies; if JAX checks it."""
+    kind = getattr(x, "manual_axis_type", None)
+    return (core.typeof(x).mat if kind is None else kind).varying
+
+
+def vary(x: Any, names: Iterable[Any]) -> Any:
+    """x, typed to vary on those of the names that are manual axes of a shard_map, if JAX checks it."""
+    manual = mesh_lib.get_abstract_mesh().manual_axes
+    missing = tuple(n for n in names if n in manual and n not in varying_axes(x))
+    return core.pvary(x, missing) if missing and config._check_vma.value else x
+
+
 def axes_size(eqn: Any, names: Sequence[Any]) -> int:
     """How many devices the named axes of an equation have together; 0 where that is not known here."""
     mesh, env = eqn.ctx.cur_abstract_mesh, core.get_axis_env().axis_sizes
@@ -83,6 +96,38 @@ def in_mesh_order(eqn: Any, names: Sequence[Any]) -> tuple[Any, ...]:
     mesh = eqn.ctx.cur_abstract_mesh
     order = [*(mesh.axis_names if mesh is not None else ()), *core.get_axis_env().axis_sizes]
     return tuple(sorted(names, key=order.index))
+
+
+def _accumulate_type(aval: Any, *, axes: tuple[Any, ...], axis_index_groups: Any) -> Any:
+    """The type of a sum over axes and names: it no longer varies over what it is summed over."""
+    names = {a for a in axes if not isinstance(a, int)}
+    if config._check_vma.value and (alike := names - aval.mat.varying):
+        raise TypeError(
+            f"accumulate() over {', '.join(map(repr, sorted(alike, key=str)))}: an output of f is alike on all devices "
+            f"({aval.str_short()}). A derivative with respect to a value that f closes over has been summed by JAX: pass "
+            "such values as arguments, with None in in_axes"
+        )
+    shape = tuple(n for i, n in enumerate(aval.shape) if i not in axes)
+    spec = tuple(s for i, s in enumerate(aval.sharding.spec) if i not in axes)
+    kept = aval.mat.update(varying=aval.mat.varying - names)
+    out = aval.update(shape=shape, sharding=aval.sharding.update(spec=spec), manual_axis_type=kept, weak_type=False)
+    return out, {core.NamedAxisEffect(n) for n in names}
+
+
+def _accumulate_batched(axis_data: Any, values: Any, dims: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+    """Mapped rows become an axis; a value that is alike on all rows is repeated, since its sum rounds at each step."""
+    (x,), (d,) = values, dims
+    if d is None and axis_data.name in axes:
+        x, d = jax.numpy.broadcast_to(x, (axis_data.size, *x.shape)), 0
+    return parallel._batched_reduction_collective(
+        accumulate_p, lambda v, size: v, axis_data, [x], [d], axes, axis_index_groups
+    )
+
+
+accumulate_p = core.Primitive("samebits_accumulate")
+"""Ordered accumulation of one array over axes and names, psum's parameters; only the rewrite gives it a meaning."""
+accumulate_p.def_effectful_abstract_eval(_accumulate_type)
+batching.fancy_primitive_batchers[accumulate_p] = _accumulate_batched
 
 
 def bind_reduction(name: str, value: Any, axes: tuple[Any, ...], groups: Any) -> Any:

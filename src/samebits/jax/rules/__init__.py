@@ -6,19 +6,11 @@ from typing import Any
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, kind_of, kinds, refuse
-from samebits.jax.rules import (
-    _collective,
-    _control,
-    _dot,
-    _elementwise,
-    _movement,
-    _reduce,
-    _scatter,
-    _shard_map,
-    _sort,
-)
+from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
 from samebits.jax.rules._batch import LINALG, batched
+from samebits.jax.rules._collective import COLLECTIVES
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
+from samebits.jax.rules._shard_map import shard_map
 
 
 def _random(eqn: Any) -> Rule:
@@ -58,14 +50,10 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "dot_general": _dot.dot_general,
     **dict.fromkeys([*_reduce.REDUCE, *_reduce.LOGIC], _reduce.reduce),
     **dict.fromkeys(["argmax", "argmin"], _reduce.arg_reduce),
-    **dict.fromkeys(_collective.REDUCE, _collective.reduce),
-    **dict.fromkeys(_collective.SCATTER, _collective.scatter),
-    **dict.fromkeys(_collective.MOVE, _moved),
-    **dict.fromkeys(_collective.ASYNC, _collective.asynchronous),
     **dict.fromkeys(_reduce.CUMULATIVE, _reduce.cumulative),
     **dict.fromkeys(_movement.VIEWS, _movement.view),
     **dict.fromkeys(_movement.XLA, _moved),
-    **dict.fromkeys(_collective.TYPING, _collective.typing),
+    **COLLECTIVES,
     **dict.fromkeys(["random_bits", "random_seed", "random_fold_in", "random_split"], _random),
     "split": _movement.split,
     "concatenate": _movement.concatenate,
@@ -75,7 +63,7 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     **dict.fromkeys(_scatter.SCATTER, _scatter.scatter),
     "sort": _sort.sort,
     **dict.fromkeys(_control.CONTROL, _control.control),
-    "shard_map": _shard_map.shard_map,
+    "shard_map": shard_map,
     "remat2": _control.remat,
     "checkpoint": _control.remat,
     **dict.fromkeys(_control.CALLBACKS, _control.callback),
@@ -92,7 +80,8 @@ def rule_for(eqn: Any) -> Rule:
     Raises samebits.UncoveredOperation where it has none.
     """
     name = eqn.primitive.name
-    known = _TABLE.get(name) if eqn.primitive in _compat.jax_primitives() else None
+    ours = eqn.primitive in _compat.jax_primitives() or eqn.primitive is _compat.accumulate_p
+    known = _TABLE.get(name) if ours else None
     if name in _REFUSED and (known is None or kinds(eqn) & {"f", "c", "n"}):
         raise refuse(eqn, *_REFUSED[name])
     if known is None:

@@ -25,36 +25,40 @@ if TYPE_CHECKING:
     from samebits.jax._flatten import Equation, Value
 
 _SUMS = {"psum": "accumulate", "psum_invariant": "accumulate", "unreduced_psum": "accumulate"}
-REDUCE = {**_SUMS, "pmax": "max", "pmin": "min"}
-SCATTER = frozenset({"reduce_scatter", "unreduced_reduce_scatter"})
+_REDUCE = {**_SUMS, "samebits_accumulate": "accumulate", "pmax": "max", "pmin": "min"}
+_SCATTER = frozenset({"reduce_scatter", "unreduced_reduce_scatter"})
 # Only move: XLA copies between devices.
-MOVE = frozenset("all_gather all_gather_invariant all_gather_reduced all_to_all ragged_all_to_all ppermute pbroadcast "
+_MOVE = frozenset("all_gather all_gather_invariant all_gather_reduced all_to_all ragged_all_to_all ppermute pbroadcast "
                  "axis_index".split())  # fmt: skip
 # Say to JAX's type system on which axes a value varies; they compute nothing.
-TYPING = frozenset("pvary pcast preduced vary_unreduced_cast vary_unreduced_cast_p reduced_vary_cast".split())
-ASYNC = frozenset(f"{name}_{end}" for end in ("start", "done") for name in (
+_TYPING = frozenset("pvary pcast preduced vary_unreduced_cast vary_unreduced_cast_p reduced_vary_cast".split())
+_ASYNC = frozenset(f"{name}_{end}" for end in ("start", "done") for name in (
     "all_gather all_gather_reduced psum psum_invariant unreduced_psum reduce_scatter unreduced_reduce_scatter "
     "all_to_all pbroadcast ppermute").split())  # fmt: skip
 
 
-def typing(eqn: Any) -> Rule:
+def _moved(eqn: Any) -> Rule:
+    return Rule("xla", clause("move"))
+
+
+def _typing(eqn: Any) -> Rule:
     """A change of JAX's manual axis types: the value as it is."""
     phase = "view" if is_native(eqn.invars[0].aval) else "xla"
     return Rule(phase, clause("move"), build=lambda p, e, v: v[0], emit=lambda e, values, _: values)
 
 
-def asynchronous(eqn: Any) -> Rule:
+def _asynchronous(eqn: Any) -> Rule:
     raise refuse(eqn, "a collective in two halves has no rule", "use the collective of the same name without start "
                  "and done")  # fmt: skip
 
 
-def reduce(eqn: Any) -> Rule:
+def _reduce(eqn: Any) -> Rule:
     """psum, pmax, pmin: over axes of the operand, or over devices."""
     found = kinds(eqn)
     named = [a for a in _axes(eqn) if not isinstance(a, int)]
     if not found & {"f", "c", "n"}:
         return Rule("xla", clause("exact"), emit=_emit_exact)
-    op = REDUCE[eqn.primitive.name]
+    op = _REDUCE[eqn.primitive.name]
     _check_kinds(eqn, found)
     if named:
         return Rule("xla", clause("psum" if op == "accumulate" else op), emit=partial(_emit_reduce, op))
@@ -63,7 +67,7 @@ def reduce(eqn: Any) -> Rule:
                 build=lambda p, e, v: [p.reduce(op, x, axes) for x in v])  # fmt: skip
 
 
-def scatter(eqn: Any) -> Rule:
+def _scatter(eqn: Any) -> Rule:
     """psum_scatter: each device reduces the part that it keeps."""
     found = kinds(eqn)
     if found & {"f", "c", "n"}:
@@ -136,7 +140,7 @@ def check_partial_products(e: "Equation", maker: Mapping["Value", "Equation"]) -
 
     Only the text of the program is looked at: a product that reaches the sum by movement alone.
     """
-    if e.name not in _SUMS and e.name not in SCATTER:
+    if e.name not in _SUMS and e.name not in _SCATTER:
         return
     named = [a for a in _axes(e.eqn) if not isinstance(a, int)]
     if not named or _compat.axes_size(e.eqn, named) == 1:
@@ -163,16 +167,16 @@ def _check_product(eqn: Any, product: Any, where: str) -> None:
     if k % CHUNK or (k // CHUNK) & (k // CHUNK - 1):
         raise refuse(
             eqn,
-            f"{where}each over {k} terms: a sum of them has the bits of the whole product only if {CHUNK}, {2 * CHUNK}, "
-            f"{4 * CHUNK}, ... terms are on each device (clause SPLIT-1)",
+            f"{where}each over {k} terms: their sum has the bits of the whole product only if each device has {CHUNK}, "
+            f"{2 * CHUNK}, {4 * CHUNK}, ... terms (clause SPLIT-1)",
             _GATHER,
         )
     if np.dtype(dtype).itemsize < 4:
         raise refuse(
             eqn,
             f"{where}each rounded to {dtype} before they are added (clause SPLIT-4)",
-            "give the product preferred_element_type=jnp.float32 and round the sum, or gather the operands and multiply "
-            "once",
+            "give the product preferred_element_type=jnp.float32 and round the sum, or gather the operands "
+            "(jax.lax.all_gather) and multiply once",
         )
 
 
@@ -181,3 +185,12 @@ _GATHER = (
     "gather the operands (jax.lax.all_gather) and multiply once; for a sum over examples use samebits.jax.accumulate; "
     "for the sum of n numbers as they are, jax.lax.all_gather them and jnp.sum over the new axis"
 )
+
+COLLECTIVES: dict[str, Callable[[Any], Rule]] = {
+    **dict.fromkeys(_REDUCE, _reduce),
+    **dict.fromkeys(_SCATTER, _scatter),
+    **dict.fromkeys(_MOVE, _moved),
+    **dict.fromkeys(_TYPING, _typing),
+    **dict.fromkeys(_ASYNC, _asynchronous),
+}
+"""Primitive -> its rule; the table of samebits.jax.rules has them."""

@@ -12,11 +12,14 @@ from typing import Any
 
 import jax
 import jax.extend.core as jex
-from jax._src import api_util, config, core, dtypes, mesh as mesh_lib
+import numpy as np
+from jax._src import api_util, config, core, dispatch, dtypes, mesh as mesh_lib, sharding_impls
+from jax._src.custom_partitioning_sharding_rule import ArrayMapping, SdyShardingRule
 from jax._src.interpreters import ad, batching, partial_eval as pe
 from jax._src.lax import parallel
 from jax._src.random.threefry2x32 import threefry_prng_impl
 from jax._src.state import discharge
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.extend import linear_util as lu, source_info_util
 from jax.interpreters import mlir
 
@@ -69,6 +72,76 @@ def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
 def untyped_axes() -> Any:
     """A context in which JAX does not check on which manual axes of a shard_map values vary."""
     return config._check_vma(False)
+
+
+def plain_type(aval: Any, shape: tuple[int, ...]) -> Any:
+    """The type of an array of this shape, on no mesh."""
+    return ShapedArray(shape, aval.dtype, weak_type=aval.weak_type)
+
+
+def open_jaxpr(closed: Any) -> Any:
+    """A jaxpr without constants of a ClosedJaxpr whose constants fit into it."""
+    return pe.convert_constvars_jaxpr(closed.jaxpr) if not closed.consts else pe.close_jaxpr(closed.jaxpr)
+
+
+def key_impl(aval: Any) -> Any:
+    """What jax.random.wrap_key_data takes for keys of this type."""
+    return jax.random.key_impl(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
+
+
+def devices_of(ctx: Any) -> int:
+    """Over how many devices XLA's partitioner divides what is lowered here; 1 in a shard_map over the whole mesh."""
+    axes = ctx.module_context.axis_context
+    if isinstance(axes, sharding_impls.ShardingContext):
+        return axes.num_devices
+    if isinstance(axes, sharding_impls.SPMDAxisContext):
+        return math.prod(n for a, n in axes.mesh.shape.items() if a not in axes.manual_axes)
+    return 1
+
+
+def is_in_shard_map(ctx: Any) -> bool:
+    """Whether what is lowered here is in a shard_map."""
+    return isinstance(ctx.module_context.axis_context, sharding_impls.SPMDAxisContext)
+
+
+def partitioned(
+    partition: Callable[..., Any], results: list[Any], axes_in: list[Any], axes_out: list[Any]
+) -> Callable[..., list[Any]]:
+    """A function of flat arrays that XLA's partitioner asks `partition` how to split (jax's custom_partitioning).
+
+    results: their shapes and dtypes. axes_in, axes_out: a name for each axis of each array, None for one that must be
+    whole on each device; axes of one name are split alike.
+    """
+    count = iter(range(10**9))
+    closed: list[str] = []
+
+    def mapping(axes: Sequence[str | None]) -> Any:
+        named = [a or f"c{next(count)}" for a in axes]
+        closed.extend(n for n, a in zip(named, axes, strict=True) if a is None)
+        return ArrayMapping(*named)
+
+    def infer(mesh: Any, arguments: Any, shapes: Any) -> Any:  # without Shardy
+        return [jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) for _ in shapes]
+
+    rule = (tuple(map(mapping, axes_in)), tuple(map(mapping, axes_out)))
+    stand_in = custom_partitioning(lambda *_: [jax.numpy.zeros(r.shape, r.dtype) for r in results])
+    stand_in.def_partition(
+        partition=partition,
+        infer_sharding_from_operands=infer,
+        sharding_rule=SdyShardingRule(*rule, need_replication_factors=tuple(closed)),
+    )
+    return stand_in
+
+
+def mesh_of(arrays: Sequence[Any]) -> Any:
+    """A mesh of one axis over the devices of arrays whose shardings name no mesh."""
+    devices = arrays[0].sharding._device_assignment
+    return jax.sharding.Mesh(np.asarray(devices), ("all",))
+
+
+def needs_devices(primitive: Any) -> None:
+    """Has JAX say, when it lowers this primitive, which devices the program is for."""
+    dispatch.prim_requires_devices_during_lowering.add(primitive)
 
 
 def varying_axes(x: Any) -> frozenset[Any]:

@@ -8,9 +8,10 @@ import jax
 import numpy as np
 from jax.interpreters import mlir
 
-from samebits._errors import SamebitsError
+from samebits._errors import SamebitsError, UncoveredOperation
 from samebits.jax import _compat
 from samebits.jax._rewrite import rewrite, run
+from samebits.jax._segments import run_over_devices
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,7 +30,14 @@ invariant_p = _compat.new_call_primitive("samebits_invariant")
 
 def _lower(ctx: Any, *args: Any, call_jaxpr: Any, promise: str, **_: Any) -> Any:
     plan = rewrite(_compat.close(call_jaxpr), promise)
-    return _compat.lower_as(functools.partial(run, plan), ctx, *args)
+    if _compat.devices_of(ctx) == 1:
+        return _compat.lower_as(functools.partial(run, plan), ctx, *args)
+    if _compat.is_in_shard_map(ctx):
+        raise UncoveredOperation(
+            "shard_map", "", "", "it leaves some axes of the mesh to the partitioner, which would split what is inside",
+            "name all axes of the mesh in axis_names, or leave axis_names out",
+        )  # fmt: skip
+    return _compat.lower_as(functools.partial(run_over_devices, plan), ctx, *args)
 
 
 def _lower_elsewhere(ctx: Any, *_args: Any, **_: Any) -> Any:
@@ -40,6 +48,7 @@ def _lower_elsewhere(ctx: Any, *_args: Any, **_: Any) -> Any:
     )
 
 
+_compat.needs_devices(invariant_p)
 mlir.register_lowering(invariant_p, _lower, platform="cpu")
 mlir.register_lowering(invariant_p, _lower_elsewhere)
 

@@ -30,8 +30,9 @@ _SCATTER = frozenset({"reduce_scatter", "unreduced_reduce_scatter"})
 # Only move: XLA copies between devices.
 _MOVE = frozenset("all_gather all_gather_invariant all_gather_reduced all_to_all ragged_all_to_all ppermute pbroadcast "
                  "axis_index".split())  # fmt: skip
-# Say to JAX's type system on which axes a value varies; they compute nothing.
-_TYPING = frozenset("pvary pcast preduced vary_unreduced_cast vary_unreduced_cast_p reduced_vary_cast".split())
+# Say to JAX on which axes of a mesh a value varies, or is split; they compute nothing.
+TYPING = frozenset("pvary pcast preduced vary_unreduced_cast vary_unreduced_cast_p reduced_vary_cast reshard mesh_cast "
+                   "sharding_constraint".split())  # fmt: skip
 _ASYNC = frozenset(f"{name}_{end}" for end in ("start", "done") for name in (
     "all_gather all_gather_reduced psum psum_invariant unreduced_psum reduce_scatter unreduced_reduce_scatter "
     "all_to_all pbroadcast ppermute").split())  # fmt: skip
@@ -42,7 +43,7 @@ def _moved(eqn: Any) -> Rule:
 
 
 def _typing(eqn: Any) -> Rule:
-    """A change of JAX's manual axis types: the value as it is."""
+    """A change of JAX's types of sharded values: the value as it is; how it is split is for _partition to say."""
     phase = "view" if is_native(eqn.invars[0].aval) else "xla"
     return Rule(phase, clause("move"), build=lambda p, e, v: v[0], emit=lambda e, values, _: values)
 
@@ -190,7 +191,7 @@ COLLECTIVES: dict[str, Callable[[Any], Rule]] = {
     **dict.fromkeys(_REDUCE, _reduce),
     **dict.fromkeys(_SCATTER, _scatter),
     **dict.fromkeys(_MOVE, _moved),
-    **dict.fromkeys(_TYPING, _typing),
+    **dict.fromkeys(TYPING, _typing),
     **dict.fromkeys(_ASYNC, _asynchronous),
 }
 """Primitive -> its rule; the table of samebits.jax.rules has them."""

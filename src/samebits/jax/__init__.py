@@ -3,9 +3,16 @@
 from samebits.jax._accumulate import (
     accumulate as accumulate,
 )
+from samebits.jax._accumulator import (
+    Accumulator as Accumulator,
+)
 from samebits.jax._coverage import (
     Coverage as Coverage,
     coverage as coverage,
+)
+from samebits.jax._export import (
+    deserialize as deserialize,
+    export as export,
 )
 from samebits.jax._invariant import (
     UnsupportedPlatform as UnsupportedPlatform,

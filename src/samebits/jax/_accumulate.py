@@ -34,7 +34,7 @@ def accumulate(
     under `invariant`; float16 and bfloat16 are added in float32, and rounded once. On several devices the rows of one
     device are best 2^j: else there is a partial sum for each 2^j rows, with the largest such power that divides them.
 
-    The result cannot be differentiated: the derivative would be summed by another rule; accumulate a derivative instead.
+    The result cannot be differentiated, as its derivative would be summed by another rule: accumulate a derivative.
     Raises TypeError for outputs that are neither floats nor integers, and when it is differentiated; ValueError for
     arguments without examples, or with different numbers of them, and for a microbatch below 1.
     """
@@ -46,8 +46,8 @@ def accumulate(
         leaves, tree = jax.tree_util.tree_flatten(args)
         leaves = [_compat.vary(x, names) for x in leaves]  # a derivative in them is this device's own, not yet summed
         axes = _leaf_axes(in_axes, args, len(leaves))
-        mapped = [i for i, a in enumerate(axes) if a is not None]
-        rows = _number_of_rows([leaves[i] for i in mapped], [axes[i] for i in mapped])
+        mapped = {i: a for i, a in enumerate(axes) if a is not None}
+        rows = _number_of_rows([jnp.shape(leaves[i])[a] for i, a in mapped.items()])
 
         def one(*example: Any) -> Any:
             full = list(leaves)
@@ -55,7 +55,9 @@ def accumulate(
                 full[i] = x
             return f(*jax.tree_util.tree_unflatten(tree, full))
 
-        examples = [jnp.moveaxis(leaves[i], axes[i], 0) for i in mapped]
+        examples = [jnp.moveaxis(leaves[i], a, 0) for i, a in mapped.items()]
+        if microbatch is not None:
+            examples = [_compat.unsplit(x) for x in examples]  # micro-batches come one after the other
         return _sum(one, examples, rows, microbatch or rows, names)
 
     @functools.wraps(f)
@@ -75,10 +77,9 @@ def _leaf_axes(in_axes: Any, args: tuple[Any, ...], count: int) -> list[int | No
     return axes
 
 
-def _number_of_rows(leaves: Sequence[Any], axes: Sequence[Any]) -> int:
-    sizes = sorted({jnp.shape(x)[a] for x, a in zip(leaves, axes, strict=True)})
-    if len(sizes) != 1:
-        what = "none" if not sizes else f"{', '.join(map(str, sizes))} of them"
+def _number_of_rows(sizes: Sequence[int]) -> int:
+    if len(set(sizes)) != 1:
+        what = "none" if not sizes else f"{', '.join(map(str, sorted(set(sizes))))} of them"
         raise ValueError(
             f"accumulate() takes arguments with one number of examples, got {what}; in_axes says which axes they are"
         )
@@ -106,7 +107,7 @@ def _sum(one: Callable[..., Any], examples: list[Any], rows: int, microbatch: in
     parts = 1 if devices == 1 else rows // max(whole, 1)
     blocks = [x.reshape(parts, -1, *x.shape[1:]) for x in examples]
     if rows == 0:
-        out = jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, _wide(s.dtype)), shapes)
+        out = jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, wide(s.dtype)), shapes)
     elif parts == 1:
         out = _sum_here(one, examples, microbatch)
     else:
@@ -124,8 +125,7 @@ def _sum_here(one: Callable[..., Any], examples: Sequence[Any], microbatch: int)
     count, rest = divmod(rows, size)
 
     def batch_sum(batch: Sequence[Any]) -> Any:
-        values = jax.vmap(one)(*batch)
-        return jax.tree_util.tree_map(lambda x: _accumulate(x.astype(_wide(x.dtype)), (0,)), values)
+        return sum_rows(jax.vmap(one)(*batch))
 
     tail = batch_sum([x[rows - rest :] for x in examples]) if rest else None
     if count == 1:
@@ -147,7 +147,7 @@ def _sum_here(one: Callable[..., Any], examples: Sequence[Any], microbatch: int)
     for level in range(levels):  # from the youngest subtree to the oldest: the older value is on the left
         if count >> level & 1:
             slot = jax.tree_util.tree_map(lambda s, level=level: s[level], slots)
-            result = slot if result is None else _add(slot, result)
+            result = slot if result is None else add_trees(slot, result)
     return result
 
 
@@ -161,7 +161,7 @@ def push(slots: Any, count: Any, value: Any) -> Any:
     def join(level: int) -> Callable[[Any, Any], Any]:
         def run(slots: Any, value: Any) -> Any:
             for i in range(level):
-                value = _add(jax.tree_util.tree_map(lambda s, i=i: s[i], slots), value)
+                value = add_trees(jax.tree_util.tree_map(lambda s, i=i: s[i], slots), value)
             return jax.tree_util.tree_map(lambda s, v: s.at[level].set(v), slots, value)
 
         return run
@@ -170,7 +170,12 @@ def push(slots: Any, count: Any, value: Any) -> Any:
     return lax.switch(filled, [join(level) for level in range(levels)], slots, value)
 
 
-def _add(older: Any, newer: Any) -> Any:
+def sum_rows(rows: Any) -> Any:
+    """A tree of [n, ...] accumulated over its rows, in the accumulator's dtypes."""
+    return jax.tree_util.tree_map(lambda x: _accumulate(x.astype(wide(x.dtype)), (0,)), rows)
+
+
+def add_trees(older: Any, newer: Any) -> Any:
     return jax.tree_util.tree_map(jnp.add, older, newer)
 
 
@@ -178,7 +183,7 @@ def _accumulate(x: Any, axes: tuple[Any, ...]) -> Any:
     return _compat.accumulate_p.bind(x, axes=axes, axis_index_groups=None)
 
 
-def _wide(dtype: Any) -> Any:
+def wide(dtype: Any) -> Any:
     """The accumulator's dtype (NUM-7)."""
     return jnp.float32 if jnp.issubdtype(dtype, jnp.floating) and jnp.finfo(dtype).bits < 32 else dtype
 

@@ -17,6 +17,7 @@ from jax._src import api_util, config, core, dispatch, dtypes, mesh as mesh_lib,
 from jax._src.custom_partitioning_sharding_rule import ArrayMapping, SdyShardingRule
 from jax._src.interpreters import ad, batching, partial_eval as pe
 from jax._src.lax import parallel
+from jax._src.random import prng
 from jax._src.random.threefry2x32 import threefry_prng_impl
 from jax._src.state import discharge
 from jax.experimental.custom_partitioning import custom_partitioning
@@ -84,9 +85,9 @@ def open_jaxpr(closed: Any) -> Any:
     return pe.convert_constvars_jaxpr(closed.jaxpr) if not closed.consts else pe.close_jaxpr(closed.jaxpr)
 
 
-def key_impl(aval: Any) -> Any:
-    """What jax.random.wrap_key_data takes for keys of this type."""
-    return jax.random.key_impl(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
+def keys_of(words: Any, aval: Any) -> Any:
+    """Keys of this type from their words."""
+    return prng.random_wrap(words, impl=aval.dtype._impl)
 
 
 def devices_of(ctx: Any) -> int:
@@ -97,6 +98,11 @@ def devices_of(ctx: Any) -> int:
     if isinstance(axes, sharding_impls.SPMDAxisContext):
         return math.prod(n for a, n in axes.mesh.shape.items() if a not in axes.manual_axes)
     return 1
+
+
+def is_for_export(ctx: Any) -> bool:
+    """Whether jax.export lowers."""
+    return ctx.module_context.lowering_parameters.for_export
 
 
 def is_in_shard_map(ctx: Any) -> bool:
@@ -128,9 +134,18 @@ def partitioned(
     stand_in.def_partition(
         partition=partition,
         infer_sharding_from_operands=infer,
+        decode_shardings=False,  # not each has a spec: a callback's operands are on one device
         sharding_rule=SdyShardingRule(*rule, need_replication_factors=tuple(closed)),
     )
     return stand_in
+
+
+def spec_of(sharding: Any, mesh: Any) -> tuple[Any, ...]:
+    """How XLA's partitioner would split an array: the mesh's axes for each of its own; () where that says nothing."""
+    words = sharding._to_xla_hlo_sharding(0)
+    if mesh.empty or words.is_maximal() or words.is_manual() or words.is_replicated():
+        return ()
+    return tuple(sharding_impls.parse_flatten_op_sharding(words, mesh)[0])
 
 
 def mesh_of(arrays: Sequence[Any]) -> Any:
@@ -157,6 +172,13 @@ def vary(x: Any, names: Iterable[Any]) -> Any:
     return core.pvary(x, missing) if missing and config._check_vma.value else x
 
 
+def unsplit(x: Any) -> Any:
+    """x, typed as not split over explicit axes of a mesh; how it is split in truth is for the partitioner to say."""
+    split = any(s is not None for s in core.typeof(x).sharding.spec)
+    whole = jax.sharding.NamedSharding(core.typeof(x).sharding.mesh, jax.sharding.PartitionSpec())
+    return jax.sharding.reshard(x, whole) if split else x
+
+
 def axes_size(eqn: Any, names: Sequence[Any]) -> int:
     """How many devices the named axes of an equation have together; 0 where that is not known here."""
     mesh, env = eqn.ctx.cur_abstract_mesh, core.get_axis_env().axis_sizes
@@ -177,8 +199,8 @@ def _accumulate_type(aval: Any, *, axes: tuple[Any, ...], axis_index_groups: Any
     if config._check_vma.value and (alike := names - aval.mat.varying):
         raise TypeError(
             f"accumulate() over {', '.join(map(repr, sorted(alike, key=str)))}: an output of f is alike on all devices "
-            f"({aval.str_short()}). A derivative with respect to a value that f closes over has been summed by JAX: pass "
-            "such values as arguments, with None in in_axes"
+            f"({aval.str_short()}). A derivative with respect to a value that f closes over has been summed by JAX: "
+            "pass such values as arguments, with None in in_axes"
         )
     shape = tuple(n for i, n in enumerate(aval.shape) if i not in axes)
     spec = tuple(s for i, s in enumerate(aval.sharding.spec) if i not in axes)

@@ -3,7 +3,7 @@
 A factor is a class of axes, over all values of a program, that walk together: an elementwise equation joins the axes of
 its operands with those of its result, a product joins a free axis with the result's. An axis that an equation sums,
 sorts, slices or indexes is *closed*. A factor without a closed axis may be split over devices: each device runs the
-program on its part, and by NUM-8 the bits are the same. What is not known here closes all axes, so a mistake of omission
+program on its part, and by NUM-8 the bits are the same. What is not known here closes all axes, so that an omission
 costs speed only.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ELEMENTWISE = frozenset([*FLOAT, *EXACT, *INTEGER, *TYPING]) | frozenset(
     "select_n convert_element_type round reduce_precision integer_pow square clamp copy copy_p name stop_gradient "
-    "optimization_barrier real imag complex conj threefry2x32 random_fold_in igamma igammac".split()
+    "optimization_barrier bitcast_convert_type real imag complex conj threefry2x32 random_fold_in".split()
 )
 _REDUCTIONS = frozenset("reduce_sum reduce_prod reduce_max reduce_min reduce_and reduce_or reduce_xor argmax argmin "
                         "psum pmax pmin".split())  # fmt: skip

@@ -29,13 +29,23 @@ invariant_p = _compat.new_call_primitive("samebits_invariant")
 
 
 def _lower(ctx: Any, *args: Any, call_jaxpr: Any, promise: str, **_: Any) -> Any:
+    if not all(isinstance(n, int) for v in call_jaxpr.invars for n in getattr(v.aval, "shape", ())):
+        raise UncoveredOperation(
+            "symbolic shapes", "", "", "a native program has its sizes as numbers",
+            "export for one size: pad to it, which changes no row (vmap over rows)",
+        )  # fmt: skip
     plan = rewrite(_compat.close(call_jaxpr), promise)
     if _compat.devices_of(ctx) == 1:
         return _compat.lower_as(functools.partial(run, plan), ctx, *args)
     if _compat.is_in_shard_map(ctx):
         raise UncoveredOperation(
-            "shard_map", "", "", "it leaves some axes of the mesh to the partitioner, which would split what is inside",
+            "shard_map", "", "", "it leaves some axes of the mesh to XLA's partitioner, inside of the part of a device",
             "name all axes of the mesh in axis_names, or leave axis_names out",
+        )  # fmt: skip
+    if _compat.is_for_export(ctx):
+        raise UncoveredOperation(
+            "export", "", "", "how a program is split over devices is decided by this process when it compiles",
+            "apply jax.shard_map over the whole mesh outside, or export the program of one device",
         )  # fmt: skip
     return _compat.lower_as(functools.partial(run_over_devices, plan), ctx, *args)
 

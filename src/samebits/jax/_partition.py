@@ -32,8 +32,9 @@ def run_partitioned(plan: Plan, *arguments: Any) -> list[Any]:
 
     def partition(mesh: Any, parts: Any, results: Any) -> Any:
         """JAX's callback for XLA: what one device does, given how the partitioner would like to split the arrays."""
-        mesh = mesh if not mesh.empty else _compat.mesh_of([*parts, *results])
-        shards = _shards(factors, [*zip(plan.inputs, parts, strict=True), *zip(plan.outputs, results, strict=True)], mesh)
+        arrays = [*zip(plan.inputs, parts, strict=True), *zip(plan.outputs, results, strict=True)]
+        shards = _shards(factors, arrays, mesh)
+        mesh = _compat.mesh_of([*parts, *results]) if mesh.empty else mesh
         split = partial(_spec, factors, shards)
         local = Local(factors, shards, mesh)
 
@@ -61,8 +62,7 @@ def _shards(factors: Factors, arrays: Sequence[tuple[Value, Any]], mesh: Any) ->
     found: dict[Factor, tuple[str, ...]] = {}
     used: set[str] = set()
     for value, array in arrays:
-        spec = getattr(array.sharding, "spec", ())
-        for axis, names in enumerate(tuple(spec)[: len(value.aval.shape)]):
+        for axis, names in enumerate(_compat.spec_of(array.sharding, mesh)[: len(value.aval.shape)]):
             names = () if names is None else names if isinstance(names, tuple) else (names,)
             factor = factors.of(value, axis)
             if factor is None or factor in found or used & set(names):
@@ -94,7 +94,9 @@ def _names(factors: Factors, names: dict[Factor, str], value: Value) -> tuple[st
     """A name for each axis of an array as it crosses; None for a closed one."""
     shape, _ = _crossing(value)
     at = [factors.of(value, i) for i in range(len(value.aval.shape))]
-    return tuple(None if f is None else names.setdefault(f, f"f{len(names)}") for f in [*at, *[None] * len(shape)][: len(shape)])
+    return tuple(
+        None if f is None else names.setdefault(f, f"f{len(names)}") for f in [*at, *[None] * len(shape)][: len(shape)]
+    )
 
 
 # ---- how values cross into the operation and out of it: as they travel, and keys as their words ----
@@ -117,7 +119,7 @@ def _to_crossing(x: Any, value: Value) -> Any:
 
 
 def _from_crossing(x: Any, value: Value) -> Any:
-    return jax.random.wrap_key_data(x, impl=_compat.key_impl(value.aval)) if _is_key(value) else x
+    return _compat.keys_of(x, value.aval) if _is_key(value) else x
 
 
 def _enter(x: Any, value: Value) -> Any:
@@ -191,7 +193,7 @@ class Local:
 
     def _params(self, plan: Plan, e: Equation) -> dict[str, Any]:
         """An equation's parameters for the shapes of one device."""
-        params = {k: None if k in ("sharding", "out_sharding") else x for k, x in e.eqn.params.items()}
+        params: dict[str, Any] = {k: None if k in ("sharding", "out_sharding") else x for k, x in e.eqn.params.items()}
         for name in _BODIES:
             body = params.get(name)
             if isinstance(body, tuple):

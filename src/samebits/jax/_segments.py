@@ -12,6 +12,7 @@ from samebits.jax._flatten import Equation, Value
 from samebits.jax._partition import Local, run_partitioned
 from samebits.jax._plan import Plan
 from samebits.jax._rewrite import rewrite, rewritten
+from samebits.jax._rule import kind_of, refuse
 from samebits.jax.rules import CALLBACKS
 
 
@@ -80,10 +81,19 @@ def _run_alone(plan: Plan, e: Equation, env: dict[Value, Any]) -> None:
         if emit is not None:
             outputs = emit(e.eqn, values, partial(_body, plan, e))
         else:
+            _check_callback(e)
             values = [_bits(x, v, v.aval.dtype) for x, v in zip(values, e.inputs, strict=True)]
             outputs = e.eqn.primitive.bind(*values, **e.eqn.primitive.get_bind_params(e.eqn.params))
             outputs = [_bits(x, v, carrier(v.aval)) for x, v in zip(outputs, e.outputs, strict=True)]
     env.update(zip(e.outputs, outputs, strict=True))
+
+
+def _check_callback(e: Equation) -> None:
+    if any(kind_of(v.aval) in "fcn" for v in e.outputs):
+        raise refuse(
+            e.eqn, "its results are on one device, and XLA's partitioner spreads floats by adding zeros to them",
+            "call it under jax.shard_map, or return integers of the same bits (.view) and bitcast them",
+        )  # fmt: skip
 
 
 def _body(plan: Plan, e: Equation, jaxpr: Any) -> Any:

@@ -98,7 +98,7 @@ def _groups(eqn: Any) -> Any:
 def _emit_exact(eqn: Any, values: list[Any], _: Callable[[Any], Any]) -> list[Any]:
     """Integers, in XLA; a psum that JAX has typed becomes a plain one."""
     name = eqn.primitive.name
-    plain = {"psum_invariant": "psum", "unreduced_psum": "psum"}.get(name, name)
+    plain = "psum" if name in _SUMS else name
     return [_compat.bind_reduction(plain, v, _axes(eqn), _groups(eqn)) for v in values]
 
 

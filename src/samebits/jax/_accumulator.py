@@ -58,7 +58,7 @@ class Accumulator:
         m = given[0][0]
         if m > self.unit and m % self.unit:
             raise ValueError(
-                f"Accumulator.add got {m} rows, but its unit is {self.unit}: give a multiple of it (and a last, shorter "
+                f"Accumulator.add got {m} rows, but its unit is {self.unit}: give a multiple of it (a last, shorter "
                 "portion on its own), or make it with a smaller unit"
             )
         if m == 0:

@@ -66,13 +66,10 @@ def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
 
     JAX has checked by now on which manual axes each value varies, and a rewritten program no longer says it.
     """
-    with untyped_axes():
-        return mlir.lower_fun(f, multiple_results=True)(ctx, *args)
-
-
-def untyped_axes() -> Any:
-    """A context in which JAX does not check on which manual axes of a shard_map values vary."""
-    return config._check_vma(False)
+    avals = [a.update(manual_axis_type=a.mat.update(varying=frozenset())) if hasattr(a, "mat") else a
+             for a in ctx.avals_in]  # fmt: skip
+    with config._check_vma(False):
+        return mlir.lower_fun(f, multiple_results=True)(ctx.replace(avals_in=avals), *args)
 
 
 def plain_type(aval: Any, shape: tuple[int, ...]) -> Any:

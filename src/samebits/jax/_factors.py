@@ -42,8 +42,9 @@ class Factors:
         self._visit(plan)
         for v in self._values:
             roots = [self._root((v, i)) for i in range(_rank(v))]
-            if v.const is not None or len(set(roots)) < len(roots):
-                self.close_all(v)  # a constant is not split, nor a value that pairs a factor with itself
+            for axis, root in enumerate(roots):  # a constant is not split, nor what pairs a factor with itself
+                if v.const is not None or roots.count(root) > 1:
+                    self.close(v, axis)
 
     def of(self, value: Value, axis: int) -> tuple[Value, int] | None:
         """The name of the factor of an axis; None where it is closed."""

@@ -1,6 +1,7 @@
 """Checks on eight host devices: run by test_sharding.py in a process of its own, which writes {check: result} as JSON.
 
-Each check asserts; its result is "" or the error's text. Names as arguments choose. XLA makes host devices only before JAX starts, hence the process.
+Each check asserts; its result is "" or the error's text; names as arguments choose. XLA makes host devices only before
+JAX starts, hence the process.
 """
 
 import json
@@ -22,6 +23,7 @@ from tests.jax.programs import bits, normal
 
 CHECKS: dict[str, Callable[[], None]] = {}
 COUNTS = (1, 2, 4, 8)
+SPLIT, WHOLE = P("d"), P()
 AUTO, EXPLICIT = AxisType.Auto, AxisType.Explicit
 ROWS = normal(8, 5, 6, seed=1)
 X, W = normal(64, 33, seed=2), normal(33, 48, seed=3)
@@ -69,7 +71,7 @@ def raises(kind, f):
 # ---- collectives in shard_map ----
 
 
-def both_ways(f, x, in_specs=P("d"), out_specs=P(), on=None):
+def both_ways(f, x, in_specs=SPLIT, out_specs=WHOLE, on=None):
     """f under shard_map, invariant inside and outside of it, types of axes checked or not: one result."""
     on = on or mesh()
     results = []
@@ -117,13 +119,13 @@ def psum_scatter_is_part_of_psum():
 
 @check
 def movement_moves_all_bits():
+    turn = [(i, (i + 1) % 8) for i in range(8)]
     for dtype in ("float32", "bfloat16"):
         x = special(dtype)
         rows = np.asarray(x)
         assert bits(both_ways(lambda v: lax.all_gather(v[0], "d")[None], x, out_specs=P("d"))) == bits(
             np.broadcast_to(rows, (8, *rows.shape)).copy()
         )
-        turn = [(i, (i + 1) % 8) for i in range(8)]
         assert bits(both_ways(lambda v: lax.ppermute(v, "d", turn), x, out_specs=P("d"))) == bits(np.roll(rows, 1, 0))
         swapped = both_ways(lambda v: lax.all_to_all(v, "d", 2, 0, tiled=True), x, out_specs=P(None, None, "d"))
         assert bits(swapped) == bits(rows)
@@ -251,9 +253,7 @@ def accumulated_gradients_do_not_depend_on_devices():
         want = bits(jax.tree_util.tree_map(lambda g: order.accumulate(np.asarray(g), 0), each))
         for devices, check_vma, micro in [(1, True, 4), (2, True, None), (4, True, 4), (8, True, 2), (8, False, None)]:
             summed = sj.accumulate(step, (None, 0), microbatch=micro, axis_name="d")
-            f = jax.shard_map(
-                summed, mesh=mesh(devices), in_specs=(P(), P("d")), out_specs=P(), check_vma=check_vma
-            )
+            f = jax.shard_map(summed, mesh=mesh(devices), in_specs=(P(), P("d")), out_specs=P(), check_vma=check_vma)
             assert bits(compiled(f, PARAMETERS, batch)) == want, (n, devices, micro)
 
 

@@ -52,6 +52,14 @@ def _run_compiled(primitive: Any, f: Any, *args: Any, **params: Any) -> Any:
         return jax.jit(lambda *values: primitive.bind(*values, subfuns=(f,), **params))(*args)
 
 
+def under_jit() -> bool:
+    """Whether jax.jit (or another transformation that makes a jaxpr) traces."""
+    trace: Any = core.trace_ctx.trace
+    while trace is not None and not isinstance(trace, pe.DynamicJaxprTrace):
+        trace = getattr(trace, "parent_trace", None)
+    return trace is not None
+
+
 def bind_call(primitive: Any, f: Callable[..., Any], args: tuple[Any, ...], **params: Any) -> Any:
     """Binds a call primitive to f over positional pytrees of arrays; returns f's pytree."""
     flat, tree = jax.tree_util.tree_flatten(args)
@@ -68,8 +76,12 @@ def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
     """
     avals = [a.update(manual_axis_type=a.mat.update(varying=frozenset())) if hasattr(a, "mat") else a
              for a in ctx.avals_in]  # fmt: skip
+    untyped = ctx.replace(avals_in=avals)
     with config._check_vma(False):
-        return mlir.lower_fun(f, multiple_results=True)(ctx.replace(avals_in=avals), *args)
+        out = mlir.lower_fun(f, multiple_results=True)(untyped, *args)
+    if untyped.tokens_out is not None:
+        ctx.set_tokens_out(untyped.tokens_out)
+    return out
 
 
 def plain_type(aval: Any, shape: tuple[int, ...]) -> Any:

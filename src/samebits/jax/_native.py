@@ -23,6 +23,7 @@ def register() -> None:
     Raises NativeError where a library is missing or this CPU lacks the instruction set asked for.
     """
     library()
+    jax.local_devices(backend="cpu")  # before a client there is, JAX would register the handlers ahead of their type
     # libsamebits must be the same image for both; it is found by the file's own run path.
     xla = ctypes.CDLL(str(library_path("libsamebits_xla")))
     xla.samebits_program_type_id.restype = ctypes.c_void_p

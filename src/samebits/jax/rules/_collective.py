@@ -97,8 +97,7 @@ def _groups(eqn: Any) -> Any:
 
 def _emit_exact(eqn: Any, values: list[Any], _: Callable[[Any], Any]) -> list[Any]:
     """Integers, in XLA; a psum that JAX has typed becomes a plain one."""
-    name = eqn.primitive.name
-    plain = "psum" if name in _SUMS else name
+    plain = {"accumulate": "psum", "max": "pmax", "min": "pmin"}[_REDUCE[eqn.primitive.name]]
     return [_compat.bind_reduction(plain, v, _axes(eqn), _groups(eqn)) for v in values]
 
 

@@ -208,7 +208,7 @@ def other_splits_are_refused():
     text = refusal(lambda a, b: lax.psum(a @ b, "d"), a, b)
     assert "devices.py" in text
     assert "each over 12 terms: their sum has the bits of the whole product only if each device has 256, 512" in text
-    assert "way out: gather the operands (jax.lax.all_gather) and multiply once; for a sum over examples use" in text
+    assert "way out: use samebits.jax.split_matmul, or gather the operands (jax.lax.all_gather) and multiply" in text
     wide = normal(5, 8 * 768), normal(8 * 768, 6)  # three chunks each: no subtree
     assert "768 terms" in refusal(lambda a, b: lax.psum((a @ b).T, "d"), *wide)
     scattered = (normal(8, 320), normal(320, 6))
@@ -228,6 +228,25 @@ def gathered_operands_are_a_way_out():
 
     want = order.matmul(np.asarray(a), np.asarray(b))
     assert all(bits(split_product(sj.invariant(f), n, a, b)) == bits(want) for n in COUNTS)
+
+
+@check
+def split_matmul_takes_any_length():
+    for k, dtype in [(96, "float32"), (6144, "float32"), (6144, "bfloat16"), (2048, "float32")]:
+        a, b = normal(2, 3, k, seed=k).astype(dtype), normal(k, 6, seed=k + 1).astype(dtype)
+        want = bits(order.matmul(np.asarray(a), np.asarray(b)))
+        whole = bits(jax.grad(lambda a, b: jnp.sum(sj.invariant(jnp.matmul)(a, b) ** 2), (0, 1))(a, b))
+        for n, check_vma in ((1, True), (2, True), (8, True), (8, False)):
+            specs = {"in_specs": (P(None, None, "d"), P("d")), "check_vma": check_vma}
+            f = jax.shard_map(lambda a, b: sj.split_matmul(a, b, "d"), mesh=mesh(n), out_specs=P(), **specs)
+            assert bits(compiled(f, a, b)) == want, (k, dtype, n)
+            if k % 256 and not check_vma:
+                continue  # gathered: JAX adds the derivatives of the devices then, which is refused
+            gradient = jax.grad(sj.invariant(lambda a, b, f=f: jnp.sum(f(a, b) ** 2)), (0, 1))
+            assert bits(compiled(gradient, a, b)) == whole, (k, dtype, n, check_vma)
+    a = normal(3, 5)
+    assert "contracts the last axis" in raises(ValueError, lambda: sj.split_matmul(a, a, "d"))
+    assert "floats of one dtype" in raises(TypeError, lambda: sj.split_matmul(a, a.T.astype(jnp.bfloat16), "d"))
 
 
 # ---- accumulate ----

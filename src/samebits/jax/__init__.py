@@ -18,3 +18,6 @@ from samebits.jax._invariant import (
     UnsupportedPlatform as UnsupportedPlatform,
     invariant as invariant,
 )
+from samebits.jax._split import (
+    split_matmul as split_matmul,
+)

@@ -228,10 +228,34 @@ def _accumulate_batched(axis_data: Any, values: Any, dims: Any, *, axes: Any, ax
     )
 
 
+def _accumulate_transposed(ct: Any, x: Any, *, axes: tuple[Any, ...], axis_index_groups: Any) -> Any:
+    """As of psum: each row has the cotangent; over devices by JAX's convention, which depends on what it checks."""
+    names = tuple(a for a in axes if not isinstance(a, int))
+    if config._check_vma.value:
+        ct = vary(ct, names)
+    elif names:
+        ct = accumulate_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)
+    kept = [i for i in range(x.aval.ndim) if i not in axes]
+    return [jax.lax.broadcast_in_dim(ct, x.aval.shape, kept)]
+
+
 accumulate_p = core.Primitive("samebits_accumulate")
 """Ordered accumulation of one array over axes and names, psum's parameters; only the rewrite gives it a meaning."""
 accumulate_p.def_effectful_abstract_eval(_accumulate_type)
 batching.fancy_primitive_batchers[accumulate_p] = _accumulate_batched
+ad.deflinear2(accumulate_p, _accumulate_transposed)
+
+
+def in_axis_order(names: Sequence[Any]) -> tuple[Any, ...]:
+    """Named axes in the order of the mesh that is traced under, outermost first."""
+    return tuple(sorted(names, key=[*core.get_axis_env().axis_sizes].index))
+
+
+def gather_alike(x: Any, names: tuple[Any, ...], axis: int) -> Any:
+    """All devices' parts side by side along an axis, typed as alike on all of them where JAX checks it."""
+    if not config._check_vma.value:
+        return jax.lax.all_gather(x, names, axis=axis, tiled=True)
+    return parallel.all_gather_invariant(vary(x, names), names, axis=axis, tiled=True)
 
 
 def bind_reduction(name: str, value: Any, axes: tuple[Any, ...], groups: Any) -> Any:

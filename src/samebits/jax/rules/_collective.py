@@ -175,15 +175,14 @@ def _check_product(eqn: Any, product: Any, where: str) -> None:
         raise refuse(
             eqn,
             f"{where}each rounded to {dtype} before they are added (clause SPLIT-4)",
-            "give the product preferred_element_type=jnp.float32 and round the sum, or gather the operands "
-            "(jax.lax.all_gather) and multiply once",
+            "use samebits.jax.split_matmul, or give the product preferred_element_type=jnp.float32 and round the sum",
         )
 
 
 _TRANSPARENT = frozenset("reshape transpose squeeze expand_dims copy pvary name convert_element_type".split())
 _GATHER = (
-    "gather the operands (jax.lax.all_gather) and multiply once; for a sum over examples use samebits.jax.accumulate; "
-    "for the sum of n numbers as they are, jax.lax.all_gather them and jnp.sum over the new axis"
+    "use samebits.jax.split_matmul, or gather the operands (jax.lax.all_gather) and multiply once; for a sum over "
+    "examples samebits.jax.accumulate; for the sum of n numbers as they are, jax.lax.all_gather them and jnp.sum"
 )
 
 COLLECTIVES: dict[str, Callable[[Any], Rule]] = {

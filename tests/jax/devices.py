@@ -5,10 +5,12 @@ JAX starts, hence the process.
 """
 
 import json
+import re
 import sys
 import traceback
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -524,6 +526,14 @@ def a_shard_map_can_be_exported():
     placed = jax.device_put(X, NamedSharding(mesh(), P("d")))
     again = sj.deserialize(sj.export(f)(placed).serialize())
     assert bits(jax.jit(again.call)(placed)) == bits(sj.invariant(jnp.tanh)(X))
+
+
+@check
+def the_page_of_documentation_runs():
+    page = Path(__file__).parents[2] / "docs" / "sharding.md"
+    blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 6
+    exec("\n".join(blocks), {})
 
 
 def main(names):

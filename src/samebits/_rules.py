@@ -104,6 +104,7 @@ OPERATIONS: dict[str, Operation] = {
     "complex_prod": Operation("CPX-13"),
     "complex_extremum": Operation("CPX-14"),
     "convert_small": Operation("CVT-10"),
+    "psum": Operation("NAM-1", "accumulate"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "top_k_by_total_order": Operation("TOP-4"),

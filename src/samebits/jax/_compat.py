@@ -3,18 +3,24 @@
 Public names are used where there are any; what comes from jax._src is listed here and nowhere else in the package.
 """
 
+import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import jax
 import jax.extend.core as jex
-from jax._src import api_util, core, dtypes
-from jax._src.interpreters import ad, partial_eval as pe
+import numpy as np
+from jax._src import api_util, config, core, dispatch, dtypes, mesh as mesh_lib, sharding_impls
+from jax._src.custom_partitioning_sharding_rule import ArrayMapping, SdyShardingRule
+from jax._src.interpreters import ad, batching, partial_eval as pe
+from jax._src.lax import parallel
+from jax._src.random import prng
 from jax._src.random.threefry2x32 import threefry_prng_impl
 from jax._src.state import discharge
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.extend import linear_util as lu, source_info_util
 from jax.interpreters import mlir
 
@@ -46,6 +52,14 @@ def _run_compiled(primitive: Any, f: Any, *args: Any, **params: Any) -> Any:
         return jax.jit(lambda *values: primitive.bind(*values, subfuns=(f,), **params))(*args)
 
 
+def under_jit() -> bool:
+    """Whether jax.jit (or another transformation that makes a jaxpr) traces."""
+    trace: Any = core.trace_ctx.trace
+    while trace is not None and not isinstance(trace, pe.DynamicJaxprTrace):
+        trace = getattr(trace, "parent_trace", None)
+    return trace is not None
+
+
 def bind_call(primitive: Any, f: Callable[..., Any], args: tuple[Any, ...], **params: Any) -> Any:
     """Binds a call primitive to f over positional pytrees of arrays; returns f's pytree."""
     flat, tree = jax.tree_util.tree_flatten(args)
@@ -56,8 +70,198 @@ def bind_call(primitive: Any, f: Callable[..., Any], args: tuple[Any, ...], **pa
 
 
 def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
-    """Lowers a call by tracing f (flat arrays to a flat list) in its place."""
-    return mlir.lower_fun(f, multiple_results=True)(ctx, *args)
+    """Lowers a call by tracing f (flat arrays to a flat list) in its place.
+
+    JAX has checked by now on which manual axes each value varies, and a rewritten program no longer says it.
+    """
+    avals = [a.update(manual_axis_type=a.mat.update(varying=frozenset())) if hasattr(a, "mat") else a
+             for a in ctx.avals_in]  # fmt: skip
+    untyped = ctx.replace(avals_in=avals)
+    with config._check_vma(False):
+        out = mlir.lower_fun(f, multiple_results=True)(untyped, *args)
+    if untyped.tokens_out is not None:
+        ctx.set_tokens_out(untyped.tokens_out)
+    return out
+
+
+def plain_type(aval: Any, shape: tuple[int, ...]) -> Any:
+    """The type of an array of this shape, on no mesh."""
+    return ShapedArray(shape, aval.dtype, weak_type=aval.weak_type)
+
+
+def open_jaxpr(closed: Any) -> Any:
+    """A jaxpr without constants of a ClosedJaxpr whose constants fit into it."""
+    return pe.convert_constvars_jaxpr(closed.jaxpr) if not closed.consts else pe.close_jaxpr(closed.jaxpr)
+
+
+def keys_of(words: Any, aval: Any) -> Any:
+    """Keys of this type from their words."""
+    return prng.random_wrap(words, impl=aval.dtype._impl)
+
+
+def devices_of(ctx: Any) -> int:
+    """Over how many devices XLA's partitioner divides what is lowered here; 1 in a shard_map over the whole mesh."""
+    axes = ctx.module_context.axis_context
+    if isinstance(axes, sharding_impls.ShardingContext):
+        return axes.num_devices
+    if isinstance(axes, sharding_impls.SPMDAxisContext):
+        return math.prod(n for a, n in axes.mesh.shape.items() if a not in axes.manual_axes)
+    return 1
+
+
+def is_for_export(ctx: Any) -> bool:
+    """Whether jax.export lowers."""
+    return ctx.module_context.lowering_parameters.for_export
+
+
+def is_in_shard_map(ctx: Any) -> bool:
+    """Whether what is lowered here is in a shard_map."""
+    return isinstance(ctx.module_context.axis_context, sharding_impls.SPMDAxisContext)
+
+
+def partitioned(
+    partition: Callable[..., Any], results: list[Any], axes_in: list[Any], axes_out: list[Any]
+) -> Callable[..., list[Any]]:
+    """A function of flat arrays that XLA's partitioner asks `partition` how to split (jax's custom_partitioning).
+
+    results: their shapes and dtypes. axes_in, axes_out: a name for each axis of each array, None for one that must be
+    whole on each device; axes of one name are split alike.
+    """
+    count = iter(range(10**9))
+    closed: list[str] = []
+
+    def mapping(axes: Sequence[str | None]) -> Any:
+        named = [a or f"c{next(count)}" for a in axes]
+        closed.extend(n for n, a in zip(named, axes, strict=True) if a is None)
+        return ArrayMapping(*named)
+
+    def infer(mesh: Any, arguments: Any, shapes: Any) -> Any:  # without Shardy
+        return [jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec()) for _ in shapes]
+
+    rule = (tuple(map(mapping, axes_in)), tuple(map(mapping, axes_out)))
+    stand_in = custom_partitioning(lambda *_: [jax.numpy.zeros(r.shape, r.dtype) for r in results])
+    stand_in.def_partition(
+        partition=partition,
+        infer_sharding_from_operands=infer,
+        decode_shardings=False,  # not each has a spec: a callback's operands are on one device
+        sharding_rule=SdyShardingRule(*rule, need_replication_factors=tuple(closed)),
+    )
+    return stand_in
+
+
+def spec_of(sharding: Any, mesh: Any) -> tuple[Any, ...]:
+    """How XLA's partitioner would split an array: the mesh's axes for each of its own; () where that says nothing."""
+    words = sharding._to_xla_hlo_sharding(0)
+    if mesh.empty or words.is_maximal() or words.is_manual() or words.is_replicated():
+        return ()
+    return tuple(sharding_impls.parse_flatten_op_sharding(words, mesh)[0])
+
+
+def mesh_of(arrays: Sequence[Any]) -> Any:
+    """A mesh of one axis over the devices of arrays whose shardings name no mesh."""
+    devices = arrays[0].sharding._device_assignment
+    return jax.sharding.Mesh(np.asarray(devices), ("all",))
+
+
+def needs_devices(primitive: Any) -> None:
+    """Has JAX say, when it lowers this primitive, which devices the program is for."""
+    dispatch.prim_requires_devices_during_lowering.add(primitive)
+
+
+def varying_axes(x: Any) -> frozenset[Any]:
+    """The manual axes of a shard_map on which an array, or a shape that JAX has inferred, varies; if JAX checks it."""
+    kind = getattr(x, "manual_axis_type", None)
+    return (core.typeof(x).mat if kind is None else kind).varying
+
+
+def vary(x: Any, names: Iterable[Any]) -> Any:
+    """x, typed to vary on those of the names that are manual axes of a shard_map, if JAX checks it."""
+    manual = mesh_lib.get_abstract_mesh().manual_axes
+    missing = tuple(n for n in names if n in manual and n not in varying_axes(x))
+    return core.pvary(x, missing) if missing and config._check_vma.value else x
+
+
+def unsplit(x: Any) -> Any:
+    """x, typed as not split over explicit axes of a mesh; how it is split in truth is for the partitioner to say."""
+    split = any(s is not None for s in core.typeof(x).sharding.spec)
+    whole = jax.sharding.NamedSharding(core.typeof(x).sharding.mesh, jax.sharding.PartitionSpec())
+    return jax.sharding.reshard(x, whole) if split else x
+
+
+def axes_size(eqn: Any, names: Sequence[Any]) -> int:
+    """How many devices the named axes of an equation have together; 0 where that is not known here."""
+    mesh, env = eqn.ctx.cur_abstract_mesh, core.get_axis_env().axis_sizes
+    sizes = {**env, **(mesh.shape if mesh is not None else {})}
+    return math.prod(sizes.get(n, 0) for n in names)
+
+
+def in_mesh_order(eqn: Any, names: Sequence[Any]) -> tuple[Any, ...]:
+    """Named axes in the order of the mesh that an equation was traced under, outermost first."""
+    mesh = eqn.ctx.cur_abstract_mesh
+    order = [*(mesh.axis_names if mesh is not None else ()), *core.get_axis_env().axis_sizes]
+    return tuple(sorted(names, key=order.index))
+
+
+def _accumulate_type(aval: Any, *, axes: tuple[Any, ...], axis_index_groups: Any) -> Any:
+    """The type of a sum over axes and names: it no longer varies over what it is summed over."""
+    names = {a for a in axes if not isinstance(a, int)}
+    if config._check_vma.value and (alike := names - aval.mat.varying):
+        raise TypeError(
+            f"accumulate() over {', '.join(map(repr, sorted(alike, key=str)))}: an output of f is alike on all devices "
+            f"({aval.str_short()}). A derivative with respect to a value that f closes over has been summed by JAX: "
+            "pass such values as arguments, with None in in_axes"
+        )
+    shape = tuple(n for i, n in enumerate(aval.shape) if i not in axes)
+    spec = tuple(s for i, s in enumerate(aval.sharding.spec) if i not in axes)
+    kept = aval.mat.update(varying=aval.mat.varying - names)
+    out = aval.update(shape=shape, sharding=aval.sharding.update(spec=spec), manual_axis_type=kept, weak_type=False)
+    return out, {core.NamedAxisEffect(n) for n in names}
+
+
+def _accumulate_batched(axis_data: Any, values: Any, dims: Any, *, axes: Any, axis_index_groups: Any) -> Any:
+    """Mapped rows become an axis; a value that is alike on all rows is repeated, since its sum rounds at each step."""
+    (x,), (d,) = values, dims
+    if d is None and axis_data.name in axes:
+        x, d = jax.numpy.broadcast_to(x, (axis_data.size, *x.shape)), 0
+    return parallel._batched_reduction_collective(
+        accumulate_p, lambda v, size: v, axis_data, [x], [d], axes, axis_index_groups
+    )
+
+
+def _accumulate_transposed(ct: Any, x: Any, *, axes: tuple[Any, ...], axis_index_groups: Any) -> Any:
+    """As of psum: each row has the cotangent; over devices by JAX's convention, which depends on what it checks."""
+    names = tuple(a for a in axes if not isinstance(a, int))
+    if config._check_vma.value:
+        ct = vary(ct, names)
+    elif names:
+        ct = accumulate_p.bind(ct, axes=names, axis_index_groups=axis_index_groups)
+    kept = [i for i in range(x.aval.ndim) if i not in axes]
+    return [jax.lax.broadcast_in_dim(ct, x.aval.shape, kept)]
+
+
+accumulate_p = core.Primitive("samebits_accumulate")
+"""Ordered accumulation of one array over axes and names, psum's parameters; only the rewrite gives it a meaning."""
+accumulate_p.def_effectful_abstract_eval(_accumulate_type)
+batching.fancy_primitive_batchers[accumulate_p] = _accumulate_batched
+ad.deflinear2(accumulate_p, _accumulate_transposed)
+
+
+def in_axis_order(names: Sequence[Any]) -> tuple[Any, ...]:
+    """Named axes in the order of the mesh that is traced under, outermost first."""
+    return tuple(sorted(names, key=[*core.get_axis_env().axis_sizes].index))
+
+
+def gather_alike(x: Any, names: tuple[Any, ...], axis: int) -> Any:
+    """All devices' parts side by side along an axis, typed as alike on all of them where JAX checks it."""
+    if not config._check_vma.value:
+        return jax.lax.all_gather(x, names, axis=axis, tiled=True)
+    return parallel.all_gather_invariant(vary(x, names), names, axis=axis, tiled=True)
+
+
+def bind_reduction(name: str, value: Any, axes: tuple[Any, ...], groups: Any) -> Any:
+    """psum, pmax or pmin of one array over axes and names, as JAX's own primitive."""
+    primitive = {"psum": parallel.psum_p, "pmax": parallel.pmax_p, "pmin": parallel.pmin_p}[name]
+    return primitive.bind(value, axes=axes, axis_index_groups=groups)
 
 
 @cache

@@ -14,6 +14,7 @@ from samebits.jax._flatten import flatten
 from samebits.jax._hlo import float_arithmetic
 from samebits.jax._invariant import invariant
 from samebits.jax.rules import rule_for
+from samebits.jax.rules._collective import check_partial_products
 
 LEVELS = ("refused", "batch", "portable")
 
@@ -90,10 +91,13 @@ def _traced(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _walk(closed: Any, depth: int, caller: Any = None) -> Iterator[CoveredEquation]:
-    for e in flatten(closed, caller)[0]:
+    equations = flatten(closed, caller)[0]
+    maker = {v: e for e in equations for v in e.outputs}
+    for e in equations:
         line = _compat.user_line(e.eqn)
         try:
             rule = rule_for(e.eqn)
+            check_partial_products(e, maker)
         except UncoveredOperation as refusal:
             yield CoveredEquation(e.name, line, "refused", refusal.reason, "refused", depth)
             continue

@@ -8,9 +8,10 @@ import jax
 import numpy as np
 from jax.interpreters import mlir
 
-from samebits._errors import SamebitsError
+from samebits._errors import SamebitsError, UncoveredOperation
 from samebits.jax import _compat
 from samebits.jax._rewrite import rewrite, run
+from samebits.jax._segments import run_over_devices
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -18,6 +19,7 @@ LEVELS = ("batch", "portable")
 # Programs kept for one function, the most recently used ones: a static leaf that is made anew at each call (a lambda)
 # would add one each time. Tuning: more than a program has use for at once, and little memory.
 _PROGRAMS = 256
+_NUMBERS = (bool, int, float, complex)
 
 
 class UnsupportedPlatform(SamebitsError, NotImplementedError):
@@ -28,8 +30,25 @@ invariant_p = _compat.new_call_primitive("samebits_invariant")
 
 
 def _lower(ctx: Any, *args: Any, call_jaxpr: Any, promise: str, **_: Any) -> Any:
+    if not all(isinstance(n, int) for v in call_jaxpr.invars for n in getattr(v.aval, "shape", ())):
+        raise UncoveredOperation(
+            "symbolic shapes", "", "", "a native program has its sizes as numbers",
+            "export for one size: pad to it, which changes no row (vmap over rows)",
+        )  # fmt: skip
     plan = rewrite(_compat.close(call_jaxpr), promise)
-    return _compat.lower_as(functools.partial(run, plan), ctx, *args)
+    if _compat.devices_of(ctx) == 1:
+        return _compat.lower_as(functools.partial(run, plan), ctx, *args)
+    if _compat.is_in_shard_map(ctx):
+        raise UncoveredOperation(
+            "shard_map", "", "", "it leaves some axes of the mesh to XLA's partitioner, inside of the part of a device",
+            "name all axes of the mesh in axis_names, or leave axis_names out",
+        )  # fmt: skip
+    if _compat.is_for_export(ctx):
+        raise UncoveredOperation(
+            "export", "", "", "how a program is split over devices is decided by this process when it compiles",
+            "apply jax.shard_map over the whole mesh outside, or export the program of one device",
+        )  # fmt: skip
+    return _compat.lower_as(functools.partial(run_over_devices, plan), ctx, *args)
 
 
 def _lower_elsewhere(ctx: Any, *_args: Any, **_: Any) -> Any:
@@ -40,6 +59,7 @@ def _lower_elsewhere(ctx: Any, *_args: Any, **_: Any) -> Any:
     )
 
 
+_compat.needs_devices(invariant_p)
 mlir.register_lowering(invariant_p, _lower, platform="cpu")
 mlir.register_lowering(invariant_p, _lower_elsewhere)
 
@@ -50,7 +70,8 @@ def invariant(f: Callable[P, T], *, level: Literal["batch", "portable"] = "batch
     The result has f's signature and composes with jit, vmap, grad, jvp, scan and checkpoint; the rewrite happens when
     the (by then transformed) program is lowered, so a row has the same bits alone, in any batch and in any place.
     Arguments are pytrees; leaves that are no arrays or numbers (an activation function in an Equinox model) are
-    static and must be hashable. Python numbers become arrays, as under jax.jit.
+    static and must be hashable. Python numbers become arrays, as under jax.jit; inside jax.jit they are static, as
+    they are for f itself (so its static_argnums do).
 
     level: "batch" admits what has the same bits in every batch on this machine (linear algebra, FFT); "portable"
     admits only operations with a clause, which have the same bits on every machine.
@@ -67,7 +88,8 @@ def invariant(f: Callable[P, T], *, level: Literal["batch", "portable"] = "batch
     @functools.wraps(f)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> T:
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
-        dynamic = tuple(_is_dynamic(x) for x in leaves)
+        numbers = not _compat.under_jit()
+        dynamic = tuple(_is_dynamic(x) and (numbers or not isinstance(x, _NUMBERS)) for x in leaves)
         statics = tuple(None if d else _hashable(x, f) for x, d in zip(leaves, dynamic, strict=True))
         return program(tree, statics, dynamic)(*(x for x, d in zip(leaves, dynamic, strict=True) if d))
 
@@ -102,12 +124,13 @@ def _compiled(
 
 
 class _Static:
-    """A leaf that is part of the program: equal if of one type and equal."""
+    """A leaf that is part of the program: equal if of one type and equal; 0.0 is not -0.0."""
 
-    __slots__ = ("_hash", "value")
+    __slots__ = ("_hash", "_signs", "value")
 
     def __init__(self, value: Any):
         self.value, self._hash = value, hash(value)
+        self._signs = repr(value) if isinstance(value, (float, complex)) else ""
 
     def __hash__(self) -> int:
         return self._hash
@@ -115,13 +138,15 @@ class _Static:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, _Static):
             return NotImplemented
-        return self.value is other.value or (type(self.value) is type(other.value) and bool(self.value == other.value))
+        if type(self.value) is not type(other.value) or self._signs != other._signs:
+            return False
+        return self.value is other.value or bool(self.value == other.value)
 
 
 def _is_dynamic(x: Any) -> bool:
     if isinstance(x, (np.ndarray, np.generic)):
         return x.dtype.kind not in "OUSMm"  # ml_dtypes have kinds of their own
-    return isinstance(x, (jax.Array, bool, int, float, complex)) or hasattr(x, "__jax_array__")
+    return isinstance(x, (jax.Array, *_NUMBERS)) or hasattr(x, "__jax_array__")
 
 
 def _hashable(x: Any, f: Callable[..., Any]) -> _Static:

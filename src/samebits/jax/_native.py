@@ -13,7 +13,7 @@ from samebits.native._library import library, library_path
 
 program_p = jex.Primitive("samebits_program")
 program_p.multiple_results = True
-_TARGET = "samebits_program"
+TARGET = "samebits_program"
 
 
 @cache
@@ -23,6 +23,7 @@ def register() -> None:
     Raises NativeError where a library is missing or this CPU lacks the instruction set asked for.
     """
     library()
+    jax.local_devices(backend="cpu")  # before a client there is, JAX would register the handlers ahead of their type
     # libsamebits must be the same image for both; it is found by the file's own run path.
     xla = ctypes.CDLL(str(library_path("libsamebits_xla")))
     xla.samebits_program_type_id.restype = ctypes.c_void_p
@@ -37,7 +38,7 @@ def register() -> None:
         platform="cpu",
     )
     handlers = {"instantiate": xla.samebits_instantiate, "execute": xla.samebits_execute}
-    jax.ffi.register_ffi_target(_TARGET, {stage: jax.ffi.pycapsule(f) for stage, f in handlers.items()}, platform="cpu")
+    jax.ffi.register_ffi_target(TARGET, {stage: jax.ffi.pycapsule(f) for stage, f in handlers.items()}, platform="cpu")
 
 
 def _capsule(address: int) -> Any:
@@ -53,7 +54,7 @@ def run_program(words: np.ndarray, arguments: list[Any], results: list[tuple[tup
 
 
 def _lower(ctx: Any, *operands: Any, words: bytes, results: Any) -> Any:
-    return jax.ffi.ffi_lowering(_TARGET)(ctx, *operands, program=np.frombuffer(words, np.int64))
+    return jax.ffi.ffi_lowering(TARGET)(ctx, *operands, program=np.frombuffer(words, np.int64))
 
 
 program_p.def_abstract_eval(lambda *_, words, results: [ShapedArray(s, d) for s, d in results])

@@ -15,6 +15,7 @@ from samebits.jax._flatten import Equation, Value, flatten
 from samebits.jax._layout import loop, loop_constants, wants_turning
 from samebits.jax._rule import Rule, refuse
 from samebits.jax.rules import rule_for
+from samebits.jax.rules._collective import check_partial_products
 
 
 class Plan:
@@ -30,6 +31,8 @@ class Plan:
         self.equations, self.inputs, self.outputs = flatten(closed, caller)
         self.rules = {e: self._checked(e) for e in self.equations}
         self.maker = {v: e for e in self.equations for v in e.outputs}
+        for e in self.equations:
+            check_partial_products(e, self.maker)
         self.level: dict[Equation, int] = {}
         for e in self.equations:
             self.level[e] = self._first_level(e)

@@ -38,6 +38,15 @@ def run(plan: Plan, *arguments: Any) -> list[Any]:
     return [this.read_as_is(v) for v in plan.outputs]
 
 
+def rewritten(plan: Plan) -> Any:
+    """The ClosedJaxpr of a body, over values as they travel."""
+    if plan.is_stock:
+        return plan.closed
+    avals = [carried(v.aval) for v in plan.inputs]
+    avals = [a.update(shape=a.shape[::-1]) if v in plan.turned else a for v, a in zip(plan.inputs, avals, strict=True)]
+    return _compat.trace(lambda *arguments: _Run(plan, arguments).outputs(), avals)
+
+
 class _Run:
     """One pass over a plan: env holds values as they travel (_carry), as_is narrow floats in their own dtype, turned
     the loop constants that come transposed."""
@@ -109,14 +118,7 @@ class _Run:
 
     def rewritten(self, e: Equation, body: Any) -> Any:
         """The rewritten body of an equation of control flow."""
-        plan = self.plan.inner(e, body)
-        if plan.is_stock:
-            return plan.closed
-        avals = [carried(v.aval) for v in plan.inputs]
-        avals = [
-            a.update(shape=a.shape[::-1]) if v in plan.turned else a for v, a in zip(plan.inputs, avals, strict=True)
-        ]
-        return _compat.trace(lambda *arguments: _Run(plan, arguments).outputs(), avals)
+        return rewritten(self.plan.inner(e, body))
 
     # ---- natively ----
 

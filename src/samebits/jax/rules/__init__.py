@@ -8,9 +8,11 @@ from samebits.jax import _compat
 from samebits.jax._rule import Rule, kind_of, kinds, refuse
 from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
 from samebits.jax.rules._batch import LINALG, batched
+from samebits.jax.rules._collective import COLLECTIVES
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
 from samebits.jax.rules._conv import conv
 from samebits.jax.rules._fold import WINDOW, fold, fold_windows, reduce_window
+from samebits.jax.rules._shard_map import shard_map
 from samebits.jax.rules._top_k import approx_top_k, top_k
 from samebits.jax.rules._windows import select_and_gather_add, select_and_scatter_add
 
@@ -36,7 +38,6 @@ def _integers_only(eqn: Any) -> Rule:
 _WAY_OUT = "compute it outside invariant(), or compose it of covered operations (samebits.jax.coverage lists them)"
 _REFUSED = {
     "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
-    "shard_map": ("collectives add in rank order", "apply invariant() inside, to the part without collectives"),
     "rng_bit_generator": (
         "under vmap its rows do not get the streams that they have alone",
         "use jax.random (threefry)",
@@ -52,10 +53,10 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "dot_general": _dot.dot_general,
     **dict.fromkeys([*_reduce.REDUCE, *_reduce.LOGIC], _reduce.reduce),
     **dict.fromkeys(["argmax", "argmin"], _reduce.arg_reduce),
-    **dict.fromkeys(["psum", "pmax", "pmin"], _reduce.collective),
     **dict.fromkeys(_reduce.CUMULATIVE, _reduce.cumulative),
     **dict.fromkeys(_movement.VIEWS, _movement.view),
     **dict.fromkeys(_movement.XLA, _moved),
+    **COLLECTIVES,
     **dict.fromkeys(["random_bits", "random_seed", "random_fold_in", "random_split"], _random),
     "complex": _movement.whole,
     "conj": _movement.whole,
@@ -75,6 +76,7 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "top_k": top_k,
     "approx_top_k": approx_top_k,
     **dict.fromkeys(_control.CONTROL, _control.control),
+    "shard_map": shard_map,
     "remat2": _control.remat,
     "checkpoint": _control.remat,
     **dict.fromkeys(_control.CALLBACKS, _control.callback),
@@ -89,7 +91,8 @@ def rule_for(eqn: Any) -> Rule:
     Raises samebits.UncoveredOperation where it has none.
     """
     name = eqn.primitive.name
-    known = _TABLE.get(name) if eqn.primitive in _compat.jax_primitives() else None
+    ours = eqn.primitive in _compat.jax_primitives() or eqn.primitive is _compat.accumulate_p
+    known = _TABLE.get(name) if ours else None
     if name in _REFUSED and (known is None or kinds(eqn) & {"f", "c", "n"}):
         raise refuse(eqn, *_REFUSED[name])
     if known is None:

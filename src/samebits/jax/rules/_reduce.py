@@ -41,19 +41,6 @@ def reduce(eqn: Any) -> Rule:
     return Rule("native", rounds, build=lambda p, e, v: p.reduce(op, v[0], e.params["axes"]))
 
 
-def collective(eqn: Any) -> Rule:
-    """psum, pmax, pmin over vmapped rows, which are axes of the operands by now; over devices they are refused."""
-    axes = eqn.params["axes"]
-    if any(not isinstance(a, int) for a in axes) or eqn.params["axis_index_groups"] is not None:
-        raise refuse(
-            eqn, "a reduction over devices adds in rank order", "gather first, then sum, or keep it outside invariant()"
-        )
-    op = {"psum": "sum", "pmax": "max", "pmin": "min"}[eqn.primitive.name]
-    if not (rounds := _clause(eqn, op)):
-        return Rule("xla", clause("exact"))
-    return Rule("native", rounds, build=lambda p, e, v: [p.reduce(op, x, axes) for x in v])
-
-
 def arg_reduce(eqn: Any) -> Rule:
     op, index = eqn.primitive.name, eqn.params["index_dtype"]
     if not (rounds := _clause(eqn, op)):

@@ -10,9 +10,11 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax._rule import Rule, kind_of, refuse
 
-# Primitive -> axes of one problem, at the end of each operand's shape.
-LINALG = {"cholesky": 2, "lu": 2, "qr": 2, "geqrf": 2, "householder_product": 2, "eigh": 2, "svd": 2, "eig": 2,
-          "schur": 2, "hessenberg": 2, "tridiagonal": 2, "triangular_solve": 2, "fft": 0}  # fmt: skip
+# Primitive -> axes of one problem, at the end of its first operand's shape.
+LINALG = {"cholesky": 2, "lu": 2, "qr": 2, "geqrf": 2, "householder_product": 2, "ormqr": 2, "eigh": 2, "svd": 2,
+          "eig": 2, "schur": 2, "hessenberg": 2, "tridiagonal": 2, "triangular_solve": 2, "fft": 0}  # fmt: skip
+# Of each operand, where they differ.
+_CORES = {"householder_product": [2, 1], "ormqr": [2, 1, 2]}
 
 
 def batched(eqn: Any) -> Rule:
@@ -33,7 +35,7 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
         return list(out) if isinstance(out, (list, tuple)) else [out]
 
     lead = values[0].ndim - axes
-    cores = [2, 1] if name == "householder_product" else [axes] * len(values)
+    cores = _CORES.get(name, [axes] * len(values))
     if lead == 0:
         return row(*values)
     batch = values[0].shape[:lead]

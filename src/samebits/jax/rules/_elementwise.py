@@ -68,10 +68,10 @@ def elementwise(eqn: Any) -> Rule:
     if name == "round":
         op = "round_even" if int(eqn.params["rounding_method"]) == 1 else "round_away"
         return _native(op, _plain(op))
-    if name == "pow" and kind_of(eqn.invars[1].aval) != "f":
-        raise refuse(
-            eqn, "a float to an integer array's power has no clause", "convert the exponent to the base's dtype"
-        )
+    if name == "pow" and (exponent := eqn.invars[1].aval).dtype != (base := str(eqn.invars[0].aval.dtype)):
+        if str(exponent.dtype) not in DTYPES:
+            raise refuse(eqn, f"an exponent of type {exponent.dtype} is no dtype of the contract", "go through int32")
+        return _native("pow", lambda p, e, v: p.map("pow", v[0], p.convert(v[1], base)))  # as lax.pow is documented
     op = FLOAT[name]
     if name in ("neg", "abs") and all(str(v.aval.dtype) in ("float32", "float64") for v in eqn.invars):
         return Rule("either", clause(op), build=_plain(op))

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
-import jax.extend.core as jex
 import jax.numpy as jnp
 import numpy as np
 
 from samebits import bits
 from samebits._frontends import Call, Place
-from samebits.jax._sides import CALLS, Mapped, Rows, Side, Value, closed, frames, layouts, matched
+from samebits.jax import _compat
+from samebits.jax._sides import CALLS, Mapped, Rows, Side, Value, frames, layouts, matched
 
 NONE = np.iinfo(np.int64).max
 """The origin of a row on which the two runs agree."""
@@ -52,7 +52,7 @@ class _Walk:
 
     def run(self, jaxprs: tuple[Any, Any], inputs: Sequence[_Pair], rows: tuple[np.ndarray, np.ndarray]) -> list[_Pair]:
         """Interprets a jaxpr in both runs, comparing on `rows` (of the left run, of the right run)."""
-        (a, a_consts), (b, b_consts) = map(closed, jaxprs)
+        (a, a_consts), (b, b_consts) = map(_compat.opened, jaxprs)
         none = np.full(len(rows[0]), NONE)
         envs: tuple[dict, dict] = ({}, {})
         for i, (side, env, jaxpr, consts) in enumerate(
@@ -63,7 +63,7 @@ class _Walk:
                 env[v] = (side.enter(v, (pair.left, pair.right)[i]), pair.origin)
 
         def read(i: int, atom: Any) -> tuple[Value, np.ndarray]:
-            return (Value(atom.val), none) if isinstance(atom, jex.Literal) else envs[i][atom]
+            return (Value(atom.val), none) if isinstance(atom, _compat.Literal) else envs[i][atom]
 
         for x, y in matched(a.eqns, b.eqns):
             if x is not None and y is not None:

@@ -6,7 +6,7 @@ phase: "native"  float work: part of a native program, always
        "xla"     left to XLA, or bound by `emit` (control flow, batch level)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -62,4 +62,12 @@ def is_native(aval: Any) -> bool:
 def refuse(eqn: Any, reason: str, way_out: str) -> UncoveredOperation:
     """The error for an equation that has no rule."""
     found = sorted({dtype_of(v.aval) for v in [*eqn.invars, *eqn.outvars]})
-    return UncoveredOperation(eqn.primitive.name, ", ".join(found), _compat.user_line(eqn), reason, way_out)
+    types = f"{_types(eqn.invars)} -> {_types(eqn.outvars)}"
+    return UncoveredOperation(eqn.primitive.name, ", ".join(found), _compat.user_line(eqn), reason, way_out, types)
+
+
+def _types(atoms: Sequence[Any], shown: int = 6) -> str:
+    """ "float32[3,4], int32[]" of the first few operands or results; "()" of none."""
+    names = [f"{dtype_of(v.aval)}[{','.join(map(str, getattr(v.aval, 'shape', ())))}]" for v in atoms[:shown]]
+    more = [f"{len(atoms) - shown} more"] if len(atoms) > shown else []
+    return ", ".join(names + more) or "()"

@@ -3,14 +3,19 @@
 Public names are used where there are any; what comes from jax._src is listed here and nowhere else in the package
 (tests/jax/test_versions.py). The test suite runs with jax 0.10.2. What later versions change here:
 
-0.11  Jaxpr and ClosedJaxpr are one class, whose `jaxpr` is itself and whose `consts` may be empty.
+0.11  Jaxpr and ClosedJaxpr are one class, whose `jaxpr` is itself and whose `consts` may be empty. A scan says how its
+      operands are divided by a tree (ft_in), not by numbers.
 0.12  CallPrimitive is gone. A call carries a jaxpr from the start (jex.create_call_primitive), and its constants are
       operands; call_p and closed_call_p have become "eval_jaxpr".
+
+Both were tried as far as this machine allows: the Python sources of 0.11.0 and of August 2026 over the jaxlib of
+0.10.2 (dev/LOG.md).
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +83,15 @@ def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
     return mlir.lower_fun(f, multiple_results=True)(ctx, *args)
 
 
-@cache
 def jax_primitives() -> frozenset[Any]:
-    """The primitives that JAX itself defines (a stranger may use the same name)."""
-    import sys
+    """The primitives that JAX itself defines in the modules loaded so far (a stranger may use the same name)."""
+    return _primitives(len(sys.modules))
 
-    modules = [m for n, m in sys.modules.items() if n.split(".")[0] in ("jax", "jaxlib") and m is not None]
-    found = {v for m in modules for v in list(vars(m).values()) if isinstance(v, core.Primitive)}
-    return frozenset(found)
+
+@lru_cache(maxsize=1)
+def _primitives(_: int) -> frozenset[Any]:
+    modules = [m for n, m in list(sys.modules.items()) if n.split(".")[0] in ("jax", "jaxlib") and m is not None]
+    return frozenset(v for m in modules for v in list(vars(m).values()) if isinstance(v, core.Primitive))
 
 
 def is_threefry(aval: Any) -> bool:
@@ -111,6 +117,7 @@ def sub_jaxprs(params: dict[str, Any]) -> Iterator[Any]:
 CALLS = {
     "jit": "jaxpr",
     "pjit": "jaxpr",  # before 0.7
+    "call": "call_jaxpr",
     "closed_call": "call_jaxpr",
     "core_call": "call_jaxpr",
     "eval_jaxpr": "call_jaxpr",  # both of these since 0.12
@@ -145,9 +152,24 @@ def opened(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
     return (jaxpr.jaxpr, jaxpr.consts) if isinstance(jaxpr, ClosedJaxpr) else (jaxpr, ())
 
 
+def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
+    """How many constants and how many carried values a scan has; its other operands are scanned."""
+    if "ft_in" in params:  # since 0.11: the operands as a tree
+        constants, carried, _ = map(len, params["ft_in"].unpack())
+        return constants, carried
+    return params["num_consts"], params["num_carry"]
+
+
 def close(jaxpr: Any) -> Any:
     """A ClosedJaxpr of a jaxpr without constants, or the ClosedJaxpr itself."""
     return jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, ())
+
+
+def without_references(closed: Any) -> Any:
+    """A ClosedJaxpr whose own mutable references are values, as JAX makes it before it lowers one."""
+    if any(isinstance(e, core.InternalMutableArrayEffect) for e in closed.effects):
+        return discharge.discharge_state(closed)
+    return closed
 
 
 def trace(f: Callable[..., Any], avals: Any) -> Any:

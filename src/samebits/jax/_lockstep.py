@@ -159,7 +159,7 @@ class _Walk:
 
     def scan(self, eqns: tuple[Any, Any], inputs: list[_Pair], rows: tuple[np.ndarray, np.ndarray]) -> list[_Pair]:
         p, q = eqns[0].params, eqns[1].params
-        nc, nk = p["num_consts"], p["num_carry"]
+        nc, nk = _compat.scan_counts(p)
         consts, carry, xs = inputs[:nc], inputs[nc : nc + nk], inputs[nc + nk :]
         over_rows = self.left.row_loop([x.left for x in xs]) or self.right.row_loop([x.right for x in xs])
         if over_rows or p["length"] != q["length"] or p["length"] == 0:

@@ -9,6 +9,7 @@ from samebits.jax._rule import Rule, kind_of, kinds, refuse
 from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
 from samebits.jax.rules._batch import LINALG, batched
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
+from samebits.jax.rules._refused import REFUSED
 
 
 def _random(eqn: Any) -> Rule:
@@ -19,8 +20,7 @@ def _random(eqn: Any) -> Rule:
     return Rule("xla", clause("move"))
 
 
-def _moved(eqn: Any) -> Rule:
-    return Rule("xla", clause("move"))
+_moved = _movement.moved
 
 
 def _integers_only(eqn: Any) -> Rule:
@@ -29,6 +29,7 @@ def _integers_only(eqn: Any) -> Rule:
     return Rule("xla", clause("exact"))
 
 
+_UNKNOWN = "samebits knows no rule for this primitive"
 _WAY_OUT = "compute it outside invariant(), or compose it of covered operations (samebits.jax.coverage lists them)"
 _REFUSED = {
     "conv_general_dilated": ("convolution has no rule in JAX programs yet", "write it as a matrix product of patches"),
@@ -82,5 +83,6 @@ def rule_for(eqn: Any) -> Rule:
     if name in _REFUSED and (known is None or kinds(eqn) & {"f", "c", "n"}):
         raise refuse(eqn, *_REFUSED[name])
     if known is None:
-        raise refuse(eqn, "samebits knows no rule for this primitive", _WAY_OUT)
+        ours = eqn.primitive in _compat.jax_primitives()
+        raise refuse(eqn, *(REFUSED[name] if ours and name in REFUSED else (_UNKNOWN, _WAY_OUT)))
     return known(eqn)

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 import samebits.jax as sj
 
@@ -51,5 +52,37 @@ def network(x):
 def loss(w, x):
     return jnp.sum(jax.nn.softplus(jnp.tanh(x @ w)) ** 2)
 
+
+def looped(x):
+    """A scan over numbers with a branch in it: x [n] -> [n], [n]."""
+
+    def body(carry, a):
+        return lax.cond(a > 0, jnp.tanh, jnp.sin, carry) + a, carry.sum()
+
+    return lax.scan(body, x, x)
+
+
+def referenced(x):
+    """A running sum in a mutable reference: x [n] -> [n]."""
+    total = jax.new_ref(jnp.zeros_like(x))
+    total[...] += jnp.exp(x)
+    total[0] = x[1] / 3
+    return total[...]
+
+
+# Name -> (program, arguments), whose first argument may be differentiated and mapped.
+PROGRAMS = {
+    "network": (network, (normal(33),)),
+    "loss": (loss, (normal(7, 5, seed=4), normal(7, seed=5))),
+    "looped": (looped, (normal(5),)),
+    "referenced": (referenced, (normal(5),)),
+    "attention": (lambda q: jax.nn.softmax(q @ W[1] @ q.T / 8) @ q, (normal(6, 64) * 0.3,)),
+    "moments": (lambda x: (x - x.mean()) * lax.rsqrt(x.var() + 1e-5) + jnp.max(x) - jnp.abs(x).min(), (normal(33),)),
+    "scattered": (lambda x: jnp.zeros(7).at[jnp.arange(33) % 7].add(x).at[2].mul(x[0]), (normal(33),)),
+    "cumulative": (lambda x: jnp.cumsum(x) * jnp.sort(x) + lax.cummax(x), (normal(33),)),
+    "bfloat16": (lambda x: (x.astype(jnp.bfloat16) @ W[0].astype(jnp.bfloat16)).astype(jnp.float32), (normal(33),)),
+    "iterated": (lambda x: lax.fori_loop(0, 3, lambda i, v: jnp.sin(v * 1.1 + i) / 3, x), (normal(5),)),
+    "checkpointed": (jax.checkpoint(lambda x: jnp.tanh(W[1] @ jnp.tanh(W[0].T @ x))), (normal(33),)),
+}
 
 invariant = sj.invariant

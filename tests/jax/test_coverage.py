@@ -1,21 +1,15 @@
 """coverage() lists every equation with its rule, and the optimised HLO holds no float arithmetic of XLA's own."""
 
+import json
+
 import jax
 import jax.numpy as jnp
 import pytest
-from jax import lax
 
 import samebits.jax as sj
 from samebits._rules import OPERATIONS
 from samebits.jax._hlo import float_arithmetic
-from tests.jax.programs import loss, network, normal
-
-
-def looped(x):
-    def body(carry, a):
-        return lax.cond(a > 0, jnp.tanh, jnp.sin, carry) + a, carry.sum()
-
-    return lax.scan(body, x, x)
+from tests.jax.programs import looped, loss, network, normal, referenced
 
 
 def test_each_equation_has_rule_clause_level_and_line():
@@ -48,6 +42,42 @@ def test_refusals_and_batch_level_are_listed():
 
 def test_shapes_do_in_place_of_arrays():
     assert sj.coverage(network, jax.ShapeDtypeStruct((33,), jnp.float32)).level == "portable"
+
+
+def test_totals_count_every_equation():
+    table = sj.coverage(looped, normal(5))
+    assert sum(table.totals.values()) == sum(table.primitives.values()) == len(table.equations)
+    assert table.totals == {"xla portable": 2, "native portable": 5, "exact portable": 1}
+    assert table.primitives["scan"] == 1
+    assert sj.coverage(_refused, normal(3)).totals["refused"] == 1
+
+
+def test_the_table_is_printed_in_columns():
+    lines = str(sj.coverage(looped, normal(5))).splitlines()
+    assert len(lines) == len(sj.coverage(looped, normal(5)).equations) + 2
+    assert lines[0].split()[:4] == ["scan", "portable", "xla", "LEVEL-4"]
+    assert lines[1].startswith("  gt ")
+    assert "float32[], float32[] -> bool[]" in lines[1]
+    assert len({line.index("portable") for line in lines[:-2]}) == 1
+    assert lines[-2].startswith("level portable: ")
+    assert lines[-1].startswith("primitives: ")
+    assert str(sj.coverage(lambda x: x, 1.0)) == "level portable: no equations\nprimitives: no equations"
+
+
+def test_the_table_as_json():
+    table = json.loads(json.dumps(sj.coverage(_refused, normal(3)).to_dict()))
+    assert table["level"] == "refused"
+    assert table["primitives"] == {"mul": 2, "add": 1, "igamma": 1}
+    refused = table["equations"][-1]
+    assert refused["types"] == "float32[3], float32[3] -> float32[3]"
+    assert "clause" in refused["reason"]
+
+
+def test_references_of_its_own_are_values():
+    """JAX turns them into values before anything is rewritten, and the report says what is left."""
+    table = sj.coverage(referenced, normal(5))
+    assert table.level == "portable"
+    assert {"exp", "add", "div"} <= table.primitives.keys()
 
 
 @pytest.mark.parametrize("f", [

@@ -6,13 +6,12 @@ from importlib import metadata
 from typing import Any
 
 import jax
-import jax.extend.core as jex
 import jax.numpy as jnp
 import numpy as np
 
 from samebits._audit._errors import AuditError, describe, name_of
 from samebits._frontends import Batch, Call, Form, Mode, NotTraceable, Outputs, Place, looks_like_torch
-from samebits.jax import _lockstep
+from samebits.jax import _compat, _lockstep
 
 # What JAX raises when a function looks at the values of its arguments while it is traced.
 _LOOKS_AT_VALUES = (
@@ -77,7 +76,7 @@ class JaxFrontend:
             closed, shape = jax.make_jaxpr(call, return_shape=True)(*map(jnp.asarray, leaves))
             floats = [jnp.issubdtype(getattr(c, "dtype", bool), jnp.floating) for c in closed.consts]
             moved = [jnp.asarray(move(np.asarray(c))) if f else c for c, f in zip(closed.consts, floats, strict=True)]
-            out = jax.jit(jex.jaxpr_as_fun(jex.ClosedJaxpr(closed.jaxpr, moved)))(*leaves)
+            out = jax.jit(_compat.jex.jaxpr_as_fun(_compat.ClosedJaxpr(closed.jaxpr, moved)))(*leaves)
             return _outputs(fn, jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), out))
 
         return run

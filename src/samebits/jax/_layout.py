@@ -6,10 +6,12 @@ be turned once, outside. This is tuning: strides move no bit (clause FLAT-3).
 
 from typing import Any
 
+from samebits.jax import _compat
+
 # For equations that run a body many times: the parameter that holds the body, the number of operands in front of those
 # that the body only reads, and their number.
 _LOOPS = {
-    "scan": lambda p: (p["jaxpr"], 0, p["num_consts"]),
+    "scan": lambda p: (p["jaxpr"], 0, _compat.scan_counts(p)[0]),
     "while": lambda p: (p["body_jaxpr"], p["cond_nconsts"], p["body_nconsts"]),
 }
 TURN = (1, 0)

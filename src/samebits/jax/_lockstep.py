@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jax
-import jax.extend.core as jex
 import jax.numpy as jnp
 import numpy as np
 
 from samebits import bits
 from samebits._frontends import Call, Place
-from samebits.jax._sides import CALLS, Mapped, Rows, Side, Value, closed, frames, layouts, matched
+from samebits.jax import _compat
+from samebits.jax._sides import CALLS, Mapped, Rows, Side, Value, frames, layouts, matched
 
 NONE = np.iinfo(np.int64).max
 """The origin of a row on which the two runs agree."""
@@ -52,7 +52,7 @@ class _Walk:
 
     def run(self, jaxprs: tuple[Any, Any], inputs: Sequence[_Pair], rows: tuple[np.ndarray, np.ndarray]) -> list[_Pair]:
         """Interprets a jaxpr in both runs, comparing on `rows` (of the left run, of the right run)."""
-        (a, a_consts), (b, b_consts) = map(closed, jaxprs)
+        (a, a_consts), (b, b_consts) = map(_compat.opened, jaxprs)
         none = np.full(len(rows[0]), NONE)
         envs: tuple[dict, dict] = ({}, {})
         for i, (side, env, jaxpr, consts) in enumerate(
@@ -63,7 +63,7 @@ class _Walk:
                 env[v] = (side.enter(v, (pair.left, pair.right)[i]), pair.origin)
 
         def read(i: int, atom: Any) -> tuple[Value, np.ndarray]:
-            return (Value(atom.val), none) if isinstance(atom, jex.Literal) else envs[i][atom]
+            return (Value(atom.val), none) if isinstance(atom, _compat.Literal) else envs[i][atom]
 
         for x, y in matched(a.eqns, b.eqns):
             if x is not None and y is not None:
@@ -159,7 +159,7 @@ class _Walk:
 
     def scan(self, eqns: tuple[Any, Any], inputs: list[_Pair], rows: tuple[np.ndarray, np.ndarray]) -> list[_Pair]:
         p, q = eqns[0].params, eqns[1].params
-        nc, nk = p["num_consts"], p["num_carry"]
+        nc, nk = _compat.scan_counts(p)
         consts, carry, xs = inputs[:nc], inputs[nc : nc + nk], inputs[nc + nk :]
         over_rows = self.left.row_loop([x.left for x in xs]) or self.right.row_loop([x.right for x in xs])
         if over_rows or p["length"] != q["length"] or p["length"] == 0:

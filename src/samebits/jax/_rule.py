@@ -6,7 +6,7 @@ phase: "native"  float work: part of a native program, always
        "xla"     left to XLA, or bound by `emit` (control flow, batch level)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -63,4 +63,16 @@ def is_native(aval: Any) -> bool:
 def refuse(eqn: Any, reason: str, way_out: str) -> UncoveredOperation:
     """The error for an equation that has no rule."""
     found = sorted({dtype_of(v.aval) for v in [*eqn.invars, *eqn.outvars]})
-    return UncoveredOperation(eqn.primitive.name, ", ".join(found), _compat.user_line(eqn), reason, way_out)
+    line, types = _compat.user_line(eqn), types_of(eqn)
+    return UncoveredOperation(eqn.primitive.name, ", ".join(found), line, reason, way_out, types)
+
+
+def types_of(eqn: Any) -> str:
+    """ "float32[3,4], int32[] -> float32[3]": the operands and results of an equation."""
+    return f"{_types(eqn.invars)} -> {_types(eqn.outvars)}"
+
+
+def _types(atoms: Sequence[Any], shown: int = 6) -> str:
+    names = [f"{dtype_of(v.aval)}[{','.join(map(str, getattr(v.aval, 'shape', ())))}]" for v in atoms[:shown]]
+    more = [f"{len(atoms) - shown} more"] if len(atoms) > shown else []
+    return ", ".join(names + more) or "()"

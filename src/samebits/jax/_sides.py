@@ -12,48 +12,21 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.extend.core as jex
 import jax.numpy as jnp
 import numpy as np
 
 from samebits._frontends import Frame
+from samebits.jax import _compat
 
 _HERE = str(Path(__file__).parent)
 
-# ---- what depends on JAX's version (0.10.2) ----
-
-# Call primitives that are walked, and the parameter that holds their jaxpr.
-CALLS = {
-    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr",
-}  # fmt: skip
-
-
-def bind(eqn: Any, args: Sequence[Any]) -> list[Any]:
-    params = eqn.primitive.get_bind_params(eqn.params)
-    with eqn.ctx.manager:
-        if isinstance(params, tuple):  # (subfuns, params) before 0.9.2, a dict since
-            out = eqn.primitive.bind(*params[0], *args, **params[1])
-        else:
-            out = eqn.primitive.bind(*args, **params)
-    return list(out) if eqn.primitive.multiple_results else [out]
+# Calls that the walk goes into, and the parameter that holds their jaxpr.
+CALLS = {**_compat.CALLS, "remat2": "jaxpr", "checkpoint": "jaxpr"}
 
 
 def frames(eqn: Any) -> tuple[Frame, ...]:
-    """The Python stack that made an equation, innermost first; it ends where the enclosing jit was traced."""
-    traceback = eqn.source_info.traceback
-    return tuple(Frame(f.file_name, f.line_num, f.function_name) for f in traceback.frames) if traceback else ()
-
-
-def closed(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
-    """The open jaxpr and the constants of a jaxpr of either kind."""
-    return (jaxpr.jaxpr, jaxpr.consts) if isinstance(jaxpr, jex.ClosedJaxpr) else (jaxpr, ())
-
-
-def inner_jaxprs(eqn: Any) -> list[Any]:
-    """The jaxprs among an equation's parameters."""
-    items = [i for v in eqn.params.values() for i in (v if isinstance(v, (tuple, list)) else [v])]
-    return [closed(i)[0] for i in items if isinstance(i, (jex.Jaxpr, jex.ClosedJaxpr))]
+    """The Python stack that made an equation, innermost first."""
+    return tuple(Frame(*place) for place in _compat.frames(eqn))
 
 
 # ---- values and sides ----
@@ -80,7 +53,7 @@ class Side:
         self.layout = layout or {}
 
     def evaluate(self, eqn: Any, values: Sequence[Value]) -> list[Value]:
-        out = bind(eqn, [v.array for v in values])
+        out = _compat.bind(eqn, [v.array for v in values])
         return [self.enter(var, Value(a)) for var, a in zip(eqn.outvars, out, strict=True)]
 
     def enter(self, var: Any, value: Value) -> Value:
@@ -121,8 +94,8 @@ class Mapped(Side):
     def evaluate(self, eqn: Any, values: Sequence[Value]) -> list[Value]:
         axes = tuple(0 if v.rows else None for v in values)
         if not any(v.rows for v in values):
-            return [Value(a) for a in bind(eqn, [v.array for v in values])]
-        out = jax.vmap(lambda *args: bind(eqn, args), in_axes=axes)(*(v.array for v in values))
+            return [Value(a) for a in _compat.bind(eqn, [v.array for v in values])]
+        out = jax.vmap(lambda *args: _compat.bind(eqn, args), in_axes=axes)(*(v.array for v in values))
         return [Value(a, Rows(0)) for a in out]
 
     def enter(self, var: Any, value: Value) -> Value:
@@ -204,8 +177,8 @@ def layouts(a: Any, n: int, b: Any, m: int) -> tuple[dict[Any, Rows], dict[Any, 
                 continue
             for u, v in zip(e.outvars, f.outvars, strict=True):
                 variable(u, v)
-            for inner in zip(inner_jaxprs(e), inner_jaxprs(f), strict=False):
-                visit(*inner)
+            for i, j in zip(_compat.sub_jaxprs(e.params), _compat.sub_jaxprs(f.params), strict=False):
+                visit(_compat.opened(i)[0], _compat.opened(j)[0])
 
     visit(a, b)
     return left, right

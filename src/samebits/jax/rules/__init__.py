@@ -12,6 +12,7 @@ from samebits.jax.rules._collective import COLLECTIVES
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
 from samebits.jax.rules._conv import conv
 from samebits.jax.rules._fold import WINDOW, fold, fold_windows, reduce_window
+from samebits.jax.rules._refused import REFUSED
 from samebits.jax.rules._shard_map import shard_map
 from samebits.jax.rules._top_k import approx_top_k, top_k
 from samebits.jax.rules._windows import select_and_gather_add, select_and_scatter_add
@@ -25,8 +26,7 @@ def _random(eqn: Any) -> Rule:
     return Rule("xla", clause("move"))
 
 
-def _moved(eqn: Any) -> Rule:
-    return Rule("xla", clause("move"))
+_moved = _movement.moved
 
 
 def _integers_only(eqn: Any) -> Rule:
@@ -35,6 +35,7 @@ def _integers_only(eqn: Any) -> Rule:
     return Rule("xla", clause("exact"))
 
 
+_UNKNOWN = "samebits knows no rule for this primitive"
 _WAY_OUT = "compute it outside invariant(), or compose it of covered operations (samebits.jax.coverage lists them)"
 _REFUSED = {
     "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
@@ -96,5 +97,6 @@ def rule_for(eqn: Any) -> Rule:
     if name in _REFUSED and (known is None or kinds(eqn) & {"f", "c", "n"}):
         raise refuse(eqn, *_REFUSED[name])
     if known is None:
-        raise refuse(eqn, "samebits knows no rule for this primitive", _WAY_OUT)
+        ours = eqn.primitive in _compat.jax_primitives()
+        raise refuse(eqn, *(REFUSED[name] if ours and name in REFUSED else (_UNKNOWN, _WAY_OUT)))
     return known(eqn)

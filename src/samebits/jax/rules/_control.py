@@ -13,19 +13,7 @@ from samebits.jax._rule import Rule, kind_of
 from samebits.jax.rules._movement import VIEWS, XLA
 from samebits.jax.rules._small import expanded
 
-# Calls, and the parameter that holds what they call.
-CALLS = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "call_jaxpr",
-    "custom_vmap_call": "call",
-    "composite": "jaxpr",
-    "samebits_invariant": "call_jaxpr",
-}
+CALLS = {**_compat.CALLS, "samebits_invariant": "call_jaxpr"}
 _BODIES = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr"), "cond": ("branches",)}
 CONTROL = frozenset(_BODIES)
 CALLBACKS = frozenset("pure_callback io_callback debug_callback debug_print".split())

@@ -21,6 +21,11 @@ def _dense(eqn: Any) -> bool:
     return all(is_native(v.aval) for v in [*eqn.invars, *eqn.outvars])
 
 
+def moved(eqn: Any) -> Rule:
+    """Whatever XLA moves."""
+    return Rule("xla", clause("move"))
+
+
 def view(eqn: Any) -> Rule:
     """reshape, transpose, broadcast_in_dim, slice, rev, squeeze, expand_dims, copy; a complex number's parts."""
     return Rule("view" if _dense(eqn) else "xla", clause("move"), build=_VIEWS[eqn.primitive.name])

@@ -69,7 +69,7 @@ def elementwise(eqn: Any) -> Rule:
         op = "round_even" if int(eqn.params["rounding_method"]) == 1 else "round_away"
         return _native(op, _plain(op))
     if name == "pow" and (exponent := eqn.invars[1].aval).dtype != (base := str(eqn.invars[0].aval.dtype)):
-        if str(exponent.dtype) not in DTYPES:
+        if not is_native(exponent):
             raise refuse(eqn, f"an exponent of type {exponent.dtype} is no dtype of the contract", "go through int32")
         return _native("pow", lambda p, e, v: p.map("pow", v[0], p.convert(v[1], base)))  # as lax.pow is documented
     op = FLOAT[name]

@@ -53,14 +53,13 @@ def reduced_by(op, start):
 
 
 @pytest.mark.parametrize("op", sorted(MONOIDS))
-def test_windows_meet_the_initial_value_outside(op):
+def test_windows_have_the_initial_value_once(op):
     x = 1 + normal(9, 7) / 8
     how = (3, 2), (2, 1), ((2, 1), (0, 3)), (1, 2), (1, 1)
-    f = sj.invariant(lambda x: lax.reduce_window(x, np.float32(2), MONOIDS[op][0], *how))
-    padded = np.full((12, 16), 2, np.float32)
-    padded[2:11, 0:13:2] = x
-    wanted = MONOIDS[op][2](np.float32(2), getattr(order, f"window_{op}")(padded, (3, 2), (2, 1)))
-    assert bits(f(x)) == bits(wanted)
+    f = lambda x: lax.reduce_window(x, np.float32(2), MONOIDS[op][0], *how)  # noqa: E731
+    wanted = MONOIDS[op][2](np.float32(2), getattr(order, f"window_{op}")(x, *how))
+    assert bits(sj.invariant(f)(x)) == bits(wanted)
+    np.testing.assert_allclose(wanted, f(x), rtol=1e-6)
 
 
 # ---- any other function ----
@@ -104,12 +103,20 @@ def test_fold_is_the_reference(n, dtype):
 
 
 def test_windows_of_any_function():
+    """The first and the last windows meet nothing at all."""
     x = normal(9, 7)
-    f = sj.invariant(lambda x: lax.reduce_window(x, np.float32(-3), log_add, (3, 2), (2, 1), ((2, 1), (-1, 3)), (1, 2)))
-    padded = np.full((12, 15), -3, np.float32)
-    padded[2:11, 1:12:2] = np.asarray(x)[:, 1:]
-    view = np.lib.stride_tricks.sliding_window_view(padded, (3, 2))[::2]
-    assert bits(f(x)) == bits(order.fold(log_add_by_reference, [view], [np.float32(-3)], (2, 3))[0])
+    how = (3, 2), (2, 1), ((4, 5), (-1, 3)), (1, 2)
+    f = lambda x: lax.reduce_window(x, np.float32(-3), log_add, *how)  # noqa: E731
+    padded, there = np.zeros((18, 15), np.float32), np.zeros((18, 15), bool)
+    for array, inside in ((padded, x), (there, np.ones_like(x, bool))):
+        array[4:13, 1:12:2] = np.asarray(inside)[:, 1:]
+    view, there = (np.lib.stride_tricks.sliding_window_view(a, (3, 2))[::2] for a in (padded, there))
+    wanted = order.fold(log_add_by_reference, [view], [np.float32(-3)], (2, 3), there)[0]
+    assert bits(sj.invariant(f)(x)) == bits(wanted)
+    assert (wanted[0] == -3).all()
+    np.testing.assert_allclose(wanted, jax.jit(f)(x), rtol=1e-5, atol=1e-6)
+    many = jax.jit(jax.vmap(jax.vmap(sj.invariant(f))))(jnp.stack([x[::-1], x])[None])
+    assert bits(many[0, 1]) == bits(wanted)
 
 
 def arg_best(x):

@@ -63,19 +63,11 @@ def fold_windows(eqn: Any) -> Rule:
     if eqn.params["consts"]:
         raise refuse(eqn, "its function closes over arrays", "make them operands of the reduction")
     monoids = _monoids(eqn, _compat.close(eqn.params["jaxpr"]))
-    if monoids is None or _meets_starts(eqn, monoids):
-        return Rule("xla", clause("fold"), emit=_reduce_terms)
+    if monoids is None:
+        return Rule("xla", clause("fold"), emit=_fold_windows)
     at = arrange(eqn, eqn.outvars[0].aval.shape)
     return Rule("native", clause("fold"), build=lambda p, e, v: _by_monoids(
         p, e, monoids, v, lambda op, x: over_windows(p, op, x, at)))  # fmt: skip
-
-
-def _meets_starts(eqn: Any, monoids: Sequence[str]) -> bool:
-    """Whether windows meet initial values, around the operand or in its holes, that change their result."""
-    p = eqn.params
-    missing = any(d > 1 for d in p["base_dilation"]) or any(v > 0 for pads in p["padding"] for v in pads)
-    return missing and any(op in ("sum", "prod") and not _is_neutral(op, v)
-                           for op, v in zip(monoids, eqn.invars[len(monoids) :], strict=True))  # fmt: skip
 
 
 def _check(eqn: Any) -> None:
@@ -136,40 +128,19 @@ def _fold_axes(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
     return _fold(eqn, eqn.params["jaxpr"], terms, values[count:], rewrite)
 
 
-def _reduce_terms(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
-    """Windows as lax.reduce over what their positions meet."""
+def _fold_windows(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
     count = len(values) // 2
-    body = _compat.close(eqn.params["jaxpr"])
-
-    def reduced(*operands: Any) -> list[Any]:
-        return list(lax.reduce(operands[:count], operands[count:], _of_tuples(body), (0,)))
-
-    return _over_terms(eqn, reduced, values[:count], values[count:], rewrite)
-
-
-def _of_tuples(body: Any) -> Callable[[Any, Any], Any]:
-    return lambda left, right: tuple(_compat.jex.jaxpr_as_fun(body)(*left, *right))
+    terms = [_terms(eqn, x, start) for x, start in zip(values[:count], values[count:], strict=True)]
+    return _fold(eqn, _compat.close(eqn.params["jaxpr"]), terms, values[count:], rewrite, _present(eqn))
 
 
 def _complex_extremum(eqn: Any, values: list[Any], rewrite: _Rewrite) -> list[Any]:
-    """A windowed maximum or minimum of complex numbers; JAX's neutral number where a position meets none."""
-    op = WINDOW[eqn.primitive.name]
-    start = np.asarray(_JOIN[op][1], eqn.outvars[0].aval.dtype)
-    function = {"max": lax.max, "min": lax.min}[op]
-
-    def reduced(x: Any, start: Any) -> list[Any]:
-        return [lax.reduce(x, start, function, (0,))]
-
-    return _over_terms(eqn, reduced, values, [start], rewrite)
-
-
-def _over_terms(eqn: Any, f: Callable[..., list[Any]], operands: list[Any], starts: list[Any],
-                rewrite: _Rewrite) -> list[Any]:  # fmt: skip
-    """f, rewritten, of the terms of windows and their initial values."""
-    terms = [_terms(eqn, x, start) for x, start in zip(operands, starts, strict=True)]
-    dtypes = [v.aval.dtype for v in eqn.outvars]
-    avals = [_compat.ShapedArray(x.shape, d) for x, d in zip([*terms, *starts], [*dtypes, *dtypes], strict=True)]
-    return _compat.jex.jaxpr_as_fun(rewrite(_compat.trace(f, avals)))(*terms, *starts)
+    """A windowed maximum or minimum of complex numbers, from CPX-14's value of no elements."""
+    function, end = {"max": (lax.max, -np.inf), "min": (lax.min, np.inf)}[WINDOW[eqn.primitive.name]]
+    dtype = eqn.outvars[0].aval.dtype
+    body = _compat.trace(lambda a, b: [function(a, b)], [_compat.ShapedArray((), dtype)] * 2)
+    start = np.asarray(complex(end, end), dtype)
+    return _fold(eqn, body, [_terms(eqn, values[0], start)], [start], rewrite, _present(eqn))
 
 
 def _terms(eqn: Any, x: Any, start: Any) -> Any:
@@ -184,19 +155,50 @@ def _terms(eqn: Any, x: Any, start: Any) -> Any:
     return jnp.stack(rows)
 
 
-def _fold(eqn: Any, body: Any, terms: list[Any], starts: list[Any], rewrite: _Rewrite) -> list[Any]:
-    """The initial values, then the terms [n, ...] joined by the binary counter: neighbours, level by level."""
+def _present(eqn: Any) -> np.ndarray:
+    """[positions, *windows]: where a position meets an element; of size one along axes on which all do."""
+    p, shape, out = eqn.params, eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    rank = len(shape)
+    present = np.ones((1,) * (2 * rank), bool)
+    for i in range(rank):
+        (low, _), base = p["padding"][i], p["base_dilation"][i]
+        place = np.add.outer(np.arange(p["window_dimensions"][i]) * p["window_dilation"][i] - low,
+                             np.arange(out[i]) * p["window_strides"][i])  # fmt: skip
+        met = (place % base == 0) & (place >= 0) & (place < shape[i] * base)
+        met = np.ones((len(met), 1), bool) if met.all() else met
+        along = [1] * (2 * rank)
+        along[i], along[rank + i] = met.shape
+        present = present & met.reshape(along)
+    return present.reshape(math.prod(p["window_dimensions"]), *present.shape[rank:])
+
+
+def _fold(eqn: Any, body: Any, terms: list[Any], starts: list[Any], rewrite: _Rewrite,
+          present: np.ndarray | None = None) -> list[Any]:  # fmt: skip
+    """The initial values, then the terms [n, ...] joined by the binary counter: neighbours, level by level.
+
+    present: where there is a term, broadcast to the terms' shape; all are unless given.
+    """
     join = _Joined(eqn, body, rewrite)
     n, *shape = terms[0].shape
     firsts = [lax.broadcast(s, shape) for s in starts]
     if n == 0:
         return firsts
+    here = np.ones((n, *(1,) * len(shape)), bool) if present is None else present
     while n > 1:
-        even, odd = [x[: n - n % 2 : 2] for x in terms], [x[1:n:2] for x in terms]
-        made = join(even, odd)
-        terms = [jnp.concatenate([m, x[n - 1 :]]) if n % 2 else m for m, x in zip(made, terms, strict=True)]
+        whole = n - n % 2
+        even, odd = [x[:whole:2] for x in terms], [x[1:n:2] for x in terms]
+        first, second = here[:whole:2], here[1:n:2]
+        made = _where(first & second, join(even, odd), _where(first, even, odd))
+        terms = [jnp.concatenate([m, x[whole:]]) if n % 2 else m for m, x in zip(made, terms, strict=True)]
+        here = np.concatenate([first | second, here[whole:]])
         n -= n // 2
-    return join(firsts, [x[0] for x in terms])
+    return _where(here[0], join(firsts, [x[0] for x in terms]), firsts)
+
+
+def _where(mask: np.ndarray, those: list[Any], others: list[Any]) -> list[Any]:
+    if mask.all():
+        return those
+    return [lax.select(jnp.broadcast_to(mask, a.shape), a, b) for a, b in zip(those, others, strict=True)]
 
 
 class _Joined:

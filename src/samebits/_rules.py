@@ -15,8 +15,8 @@ class Operation:
     reference: str = ""
 
 
-def _rows(clause_of: dict[str, str]) -> dict[str, Operation]:
-    return {name: Operation(text, name) for names, text in clause_of.items() for name in names.split()}
+def _rows(clause_of: dict[str, str], prefix: str = "") -> dict[str, Operation]:
+    return {prefix + name: Operation(text, name) for names, text in clause_of.items() for name in names.split()}
 
 
 OPERATIONS: dict[str, Operation] = {
@@ -79,19 +79,36 @@ OPERATIONS: dict[str, Operation] = {
             "rotary rotary_vjp": "ROW-12",
         }
     ),
-    # Complex numbers, by parts; the references are those of the operations on real ones.
-    "complex_elementwise": Operation("CPX-1"),
-    "complex_sum": Operation("CPX-11"),
-    "convert_small": Operation("CVT-10"),
-    "complex_prod": Operation("CPX-13"),
-    "complex_extremum": Operation("CPX-14"),
-    "complex_dot": Operation("CPX-12"),
+    # Rules of their own under a name that has a row above: the other gelu, and complex operands.
+    "gelu_erfc": Operation("ROW-10", "gelu"),
+    "gelu_erfc_vjp": Operation("ROW-10", "gelu_vjp"),
+    **_rows(
+        {
+            "neg select eq ne is_finite": "CPX-2",
+            "add sub mul square integer_pow": "CPX-3",
+            "div sign": "CPX-4",
+            "abs": "CPX-5",
+            "sqrt rsqrt": "CPX-6",
+            "exp exp2 expm1 logistic": "CPX-7",
+            "log log1p pow": "CPX-8",
+            "sinh cosh tanh sin cos tan": "CPX-9",
+            "asin acos atan asinh acosh atanh": "CPX-10",
+            "sum mean accumulate cumsum scatter_add": "CPX-11",
+        },
+        "complex_",
+    ),
+    "complex_dot": Operation("CPX-12", "matmul"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "exact": Operation("EXACT-1"),
     "control": Operation("LEVEL-4"),
     "callback": Operation("LEVEL-4"),
     "batch": Operation("BATCH-1"),
+    # Complex operations that are not those of the parts, and what 8-bit floats are converted by.
+    "complex_prod": Operation("CPX-13", "prod"),
+    "complex_max": Operation("CPX-14", "maximum"),
+    "complex_min": Operation("CPX-14", "minimum"),
+    "convert_small": Operation("CVT-10", "convert"),
 }
 
 

@@ -100,10 +100,6 @@ OPERATIONS: dict[str, Operation] = {
         "complex_",
     ),
     "complex_dot": Operation("CPX-12", "matmul"),
-    "complex_elementwise": Operation("CPX-1"),
-    "complex_prod": Operation("CPX-13"),
-    "complex_extremum": Operation("CPX-14"),
-    "convert_small": Operation("CVT-10"),
     "psum": Operation("NAM-1", "accumulate"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
@@ -112,6 +108,11 @@ OPERATIONS: dict[str, Operation] = {
     "control": Operation("LEVEL-4"),
     "callback": Operation("LEVEL-4"),
     "batch": Operation("BATCH-1"),
+    # Complex operations that are not those of the parts, and what 8-bit floats are converted by.
+    "complex_prod": Operation("CPX-13", "prod"),
+    "complex_max": Operation("CPX-14", "maximum"),
+    "complex_min": Operation("CPX-14", "minimum"),
+    "convert_small": Operation("CVT-10", "convert"),
 }
 
 

@@ -206,3 +206,14 @@ def test_batch_level(f):
     np.testing.assert_allclose(g(z[0]), f(z[0]), rtol=1e-3, atol=1e-4)
     with pytest.raises(samebits.UncoveredOperation, match="batch level"):
         sj.invariant(f, level="portable")(z[0])
+
+
+def test_sorting_is_by_real_then_imaginary_parts():
+    z = np.append(grid(), numbers(50))
+    x, y = np.asarray(z.real), np.asarray(z.imag)
+    expected = np.lexsort((y, x))  # stable, NaNs last, zeros equal
+    f = sj.invariant(lambda z: lax.sort((z, jnp.arange(len(z))), num_keys=1))
+    ordered, index = f(z)
+    assert index.tolist() == expected.tolist()
+    assert words.same(np.asarray(ordered), z[expected])
+    assert bits(jax.vmap(f)(jnp.stack([z, z[::-1]]))[0][0]) == bits(ordered)

@@ -145,9 +145,9 @@ def test_the_ends_of_the_range():
 def test_a_nan_part_is_canonical():
     word = np.array([0xFFF8000000000123, 0x3FF0000000000000], np.uint64)
     z = word.view(complex)
-    for name in FORMULAS.keys() - {"neg", "conj", "real", "imag", "select", "complex", "integer_pow"}:
+    for name in FORMULAS.keys() - {"neg", "conj", "real", "imag", "select", "complex", "integer_pow", "max", "min"}:
         with np.errstate(all="ignore"):
-            two = name in ("add", "sub", "mul", "div", "pow", "eq", "ne", "max", "min")
+            two = name in ("add", "sub", "mul", "div", "pow", "eq", "ne")
             got = evaluated(name, *[z] * (2 if two else 1))
         if got.dtype != bool:
             parts = got.view(np.uint64)

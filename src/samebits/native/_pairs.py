@@ -169,7 +169,7 @@ class ComplexProgram(Program):
                 strides = contiguous_strides(shape)
                 joined = self.join(view.dtype, shape, [(joined, 0, strides), (_last(view, n - 1, n), n // 2, strides)])
             view, n = joined, joined.shape[-1]
-        return self._finished(self.reshape(view, view.shape[:-1]))
+        return self._finished(op, self.reshape(view, view.shape[:-1]))
 
     def _scan(self, op: str, view: View) -> View:
         """[..., n]: each element joined with those before it (Sklansky's network).
@@ -178,7 +178,7 @@ class ComplexProgram(Program):
         left where this is its sibling in the tree.
         """
         *lead, n = view.shape
-        view, b = self._finished(view), 1
+        view, b = self._finished(op, view), 1
         while b < n:
             pieces = []
             whole = n - n % (2 * b)
@@ -195,9 +195,9 @@ class ComplexProgram(Program):
             b *= 2
         return view
 
-    def _finished(self, view: View) -> View:
-        """x - 0 is x, but for a NaN, which becomes canonical (NUM-4)."""
-        return self.map("sub", view, self.constant(0, view.dtype))
+    def _finished(self, op: str, view: View) -> View:
+        """What one element is: as it is, but for a NaN factor, which x - 0 makes canonical (NUM-4)."""
+        return self.map("sub", view, self.constant(0, view.dtype)) if op == "prod" else view
 
     def scatter(self, op: str, operand: View, index: View, updates: View) -> View:
         """As `Program.scatter`; sums of complex numbers by parts (CPX-11)."""

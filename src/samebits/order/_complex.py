@@ -498,7 +498,7 @@ def atan(z: Complex[V]) -> Complex[V]:
 Formula = Callable[..., tuple]
 MOVES: dict[str, Formula] = {
     "neg": neg, "conj": conj, "select": select, "real": lambda z: z[:1], "imag": lambda z: z[1:],
-    "complex": lambda x, y: (x[0], y[0]),
+    "complex": lambda x, y: (x[0], y[0]), "max": maximum, "min": minimum,
 }  # fmt: skip
 """Formulas that keep the bits of NaNs (NUM-5, MOVE-1)."""
 FORMULAS: dict[str, Formula] = {
@@ -507,7 +507,6 @@ FORMULAS: dict[str, Formula] = {
     "exp": exp, "exp2": exp2, "expm1": expm1, "logistic": logistic, "log": log, "log1p": log1p, "pow": power,
     "sinh": sinh, "cosh": cosh, "tanh": tanh, "sin": sin, "cos": cos, "tan": tan, "asin": asin, "acos": acos,
     "atan": atan, "asinh": asinh, "acosh": acosh, "atanh": atanh,
-    "max": maximum, "min": minimum,
 }  # fmt: skip
 """name -> formula; each operand and the result is the tuple of its real parts: two, or one of what is real."""
 

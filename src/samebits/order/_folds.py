@@ -22,7 +22,8 @@ def fold(op: str, rows: NDArray) -> NDArray:
     """[..., n] to [...]: elements joined along the tree of JOIN-1."""
     values = (rows[..., i] for i in range(rows.shape[-1]))
     joined = join(values, lambda a, b: evaluate(op, a, b), np.full(rows.shape[:-1], NEUTRAL[op], rows.dtype))
-    return evaluate("sub", joined, np.zeros((), rows.dtype))  # as it is, but for a NaN, which becomes canonical
+    # x - 0 is x, but for a NaN, which becomes canonical: what one factor is. max and min move what they choose.
+    return evaluate("sub", joined, np.zeros((), rows.dtype)) if op == "mul" else np.asarray(joined)
 
 
 def _reduced(op: str, x: NDArray, axis: Axis = None, keepdims: bool = False) -> NDArray:

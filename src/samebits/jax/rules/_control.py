@@ -17,9 +17,8 @@ CALLS = {**_compat.CALLS, "samebits_invariant": "call_jaxpr"}
 _BODIES = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr"), "cond": ("branches",)}
 CONTROL = frozenset(_BODIES)
 CALLBACKS = frozenset("pure_callback io_callback debug_callback debug_print".split())
-_KEPT = frozenset([*CALLS, *CONTROL, *CALLBACKS, "remat2", "checkpoint", "shard_map", "pallas_call", *VIEWS, *XLA,
-                   "select_n", "split", "concatenate", "stack", "pad", "scatter", "iota"])  # fmt: skip
-"""Primitives that only move floats, or call others: on 8-bit floats they stay as they are."""
+_KEPT = frozenset([*CALLBACKS, *VIEWS, *XLA, "select_n", "split", "concatenate", "stack", "pad", "scatter", "iota"])
+"""Primitives that only move floats, or hand them out: on 8-bit floats they stay as they are."""
 
 
 def control(eqn: Any) -> Rule:

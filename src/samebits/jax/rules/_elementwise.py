@@ -88,9 +88,9 @@ def _complex(eqn: Any, name: str) -> Rule:
                      "convert the exponent to the base's dtype")  # fmt: skip
     if op == "integer_pow":
         power = eqn.params["y"]
-        return _native("complex_elementwise", lambda p, e, v: p.map("integer_pow", v[0], imm=power))
+        return _native("complex_integer_pow", lambda p, e, v: p.map("integer_pow", v[0], imm=power))
     phase = "either" if op == "neg" else "native"
-    return Rule(phase, clause("complex_elementwise"), build=_plain(op))
+    return Rule(phase, clause(f"complex_{op}"), build=_plain(op))
 
 
 def _exact(eqn: Any, name: str) -> Rule:

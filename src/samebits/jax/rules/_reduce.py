@@ -13,8 +13,8 @@ CUMULATIVE = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "mi
               "cumlogsumexp": "logsumexp"}  # fmt: skip
 
 
-COMPLEX = {"sum": "complex_sum", "sub": "complex_sum", "prod": "complex_prod", "max": "complex_extremum",
-           "min": "complex_extremum"}  # fmt: skip
+COMPLEX = ("sum", "prod", "max", "min")
+"""Reductions that have a clause for complex numbers."""
 
 
 def _clause(eqn: Any, op: str) -> str:
@@ -25,7 +25,7 @@ def _clause(eqn: Any, op: str) -> str:
     if "c" in found and op not in COMPLEX:
         raise refuse(eqn, "it has no clause for complex numbers", "compute on real and imaginary parts")
     if "c" in found:
-        return clause(COMPLEX[op])
+        return clause(f"complex_{op}")
     return clause(op) if "f" in found else ""
 
 

@@ -10,7 +10,6 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax._native import run_program
 from samebits.jax._rule import Rule, kinds, refuse
-from samebits.jax.rules._reduce import COMPLEX
 from samebits.native._pairs import FOLDS, PARTS, ComplexProgram
 from samebits.native._views import contiguous_strides
 
@@ -30,7 +29,8 @@ def scatter(eqn: Any) -> Rule:
     if "n" in found:
         raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to float32 first")
     if "c" in found:
-        return Rule("xla", clause(COMPLEX[SCATTER[eqn.primitive.name]]), emit=_emit)
+        op = SCATTER[eqn.primitive.name]
+        return Rule("xla", clause(f"complex_{op}" if op in FOLDS else "complex_scatter_add"), emit=_emit)
     if "f" not in found:
         return Rule("xla", clause("exact"))
     return Rule("xla", clause(eqn.primitive.name.replace("-", "_")), emit=_emit)

@@ -84,6 +84,12 @@ def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
     return out
 
 
+def is_unreduced(aval: Any) -> bool:
+    """Whether JAX's type of an array says that its parts on some devices are yet to be added."""
+    spec, kind = getattr(getattr(aval, "sharding", None), "spec", None), getattr(aval, "mat", None)
+    return bool(getattr(spec, "unreduced", None) or getattr(kind, "unreduced", None))
+
+
 def plain_type(aval: Any, shape: tuple[int, ...]) -> Any:
     """The type of an array of this shape, on no mesh."""
     return ShapedArray(shape, aval.dtype, weak_type=aval.weak_type)

@@ -35,6 +35,11 @@ def _lower(ctx: Any, *args: Any, call_jaxpr: Any, promise: str, **_: Any) -> Any
             "symbolic shapes", "", "", "a native program has its sizes as numbers",
             "export for one size: pad to it, which changes no row (vmap over rows)",
         )  # fmt: skip
+    if any(_compat.is_unreduced(v.aval) for v in [*call_jaxpr.invars, *call_jaxpr.outvars]):
+        raise UncoveredOperation(
+            "unreduced arrays", "", "", "parts that are yet to be added have no order",
+            "add them inside invariant() (jax.reshard), or leave unreduced out of the out_sharding",
+        )  # fmt: skip
     plan = rewrite(_compat.close(call_jaxpr), promise)
     if _compat.devices_of(ctx) == 1:
         return _compat.lower_as(functools.partial(run, plan), ctx, *args)

@@ -120,6 +120,20 @@ def is_for_export(ctx: Any) -> bool:
     return ctx.module_context.lowering_parameters.for_export
 
 
+def on_remaining_axes(ctx: Any, f: Callable[..., Any]) -> Callable[..., Any]:
+    """f for a place in a shard_map over some axes of a mesh only, as it is on each device along the others."""
+    axes = ctx.module_context.axis_context
+    mesh = axes.mesh.abstract_mesh.update_axis_types(dict.fromkeys(axes.manual_axes, jax.sharding.AxisType.Manual))
+    rest, whole = set(axes.mesh.axis_names) - set(axes.manual_axes), jax.sharding.PartitionSpec()
+    mapped = jax.shard_map(f, mesh=mesh, in_specs=whole, out_specs=whole, axis_names=rest, check_vma=False)
+
+    def run(*arguments: Any) -> Any:
+        with mesh_lib.use_abstract_mesh(mesh):
+            return mapped(*arguments)
+
+    return run
+
+
 def is_in_shard_map(ctx: Any) -> bool:
     """Whether what is lowered here is in a shard_map."""
     return isinstance(ctx.module_context.axis_context, sharding_impls.SPMDAxisContext)

@@ -320,7 +320,7 @@ def _scan(f: Factors, plan: "Plan", e: Equation) -> None:
 
 
 def _while(f: Factors, plan: "Plan", e: Equation) -> None:
-    """A loop goes on by one condition for all or, vmapped, by one for each row: then each device goes round on its own."""
+    """A loop goes on by one condition for all or, vmapped, by one for each row: then devices go round on their own."""
     p = e.eqn.params
     mapped = bool(p["cond_jaxpr"].out_avals[0].shape)
     with f.apart() if mapped else nullcontext():

@@ -107,6 +107,12 @@ def lower_as(f: Callable[..., Any], ctx: Any, *args: Any) -> Any:
     return out
 
 
+def is_unreduced(aval: Any) -> bool:
+    """Whether JAX's type of an array says that its parts on some devices are yet to be added."""
+    spec, kind = getattr(getattr(aval, "sharding", None), "spec", None), getattr(aval, "mat", None)
+    return bool(getattr(spec, "unreduced", None) or getattr(kind, "unreduced", None))
+
+
 def plain_type(aval: Any, shape: tuple[int, ...]) -> Any:
     """The type of an array of this shape, on no mesh."""
     return ShapedArray(shape, aval.dtype, weak_type=aval.weak_type)
@@ -135,6 +141,20 @@ def devices_of(ctx: Any) -> int:
 def is_for_export(ctx: Any) -> bool:
     """Whether jax.export lowers."""
     return ctx.module_context.lowering_parameters.for_export
+
+
+def on_remaining_axes(ctx: Any, f: Callable[..., Any]) -> Callable[..., Any]:
+    """f for a place in a shard_map over some axes of a mesh only, as it is on each device along the others."""
+    axes = ctx.module_context.axis_context
+    mesh = axes.mesh.abstract_mesh.update_axis_types(dict.fromkeys(axes.manual_axes, jax.sharding.AxisType.Manual))
+    rest, whole = set(axes.mesh.axis_names) - set(axes.manual_axes), jax.sharding.PartitionSpec()
+    mapped = jax.shard_map(f, mesh=mesh, in_specs=whole, out_specs=whole, axis_names=rest, check_vma=False)
+
+    def run(*arguments: Any) -> Any:
+        with mesh_lib.use_abstract_mesh(mesh):
+            return mapped(*arguments)
+
+    return run
 
 
 def is_in_shard_map(ctx: Any) -> bool:

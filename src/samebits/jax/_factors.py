@@ -2,13 +2,14 @@
 
 A factor is a class of axes, over all values of a program, that walk together: an elementwise equation joins the axes of
 its operands with those of its result, a product joins a free axis with the result's. An axis that an equation sums,
-sorts, slices or indexes is *closed*. A factor without a closed axis may be split over devices: each device runs the
-program on its part, and by NUM-8 the bits are the same. What is not known here closes all axes, so that an omission
-costs speed only.
+sorts, slices or indexes is *closed* (not one of a maximum, which is exact: each device may begin with its own part). A
+factor without a closed axis may be split over devices: each device runs the program on its part, and by NUM-8 the bits
+are the same. What is not known here closes all axes, so that an omission costs speed only.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ _ELEMENTWISE = frozenset([*FLOAT, *EXACT, *INTEGER, *TYPING]) | frozenset(
 _REDUCTIONS = frozenset("reduce_sum reduce_prod reduce_max reduce_min reduce_and reduce_or reduce_xor argmax argmin "
                         "psum pmax pmin".split())  # fmt: skip
 ACCUMULATE = "samebits_accumulate"
+# Reductions that are exact in any order, and what joins their results over devices.
+EXACT_REDUCTIONS = {"reduce_max": "pmax", "reduce_min": "pmin", "reduce_or": "pmax", "reduce_and": "pmin"}
 _ALONG = {"cumsum": "axis", "cumprod": "axis", "cummax": "axis", "cummin": "axis", "cumlogsumexp": "axis",
           "sort": "dimension", "concatenate": "dimension", "split": "axis"}  # fmt: skip
 
@@ -39,6 +42,7 @@ class Factors:
         self._closed: set[tuple[Value, int]] = set()
         self._values: set[Value] = set()
         self.sums: list[tuple[Value, int]] = []
+        self.is_apart = False
         self._visit(plan)
         for v in self._values:
             roots = [self._root((v, i)) for i in range(_rank(v))]
@@ -54,6 +58,13 @@ class Factors:
     def is_summed(self, factor: tuple[Value, int]) -> bool:
         """Whether the program accumulates over a factor."""
         return any(self._root(axis) == factor for axis in self.sums)
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """In the body of a loop that devices leave at different times, they must not wait for each other."""
+        before, self.is_apart = self.is_apart, True
+        yield
+        self.is_apart = before
 
     # ---- union-find ----
 
@@ -122,7 +133,8 @@ def _reduction(f: Factors, e: Equation) -> None:
     if any(not isinstance(a, Integral) for a in axes):
         return f.close_all(*e.inputs, *e.outputs)
     for v, out in zip(e.inputs, e.outputs, strict=True):
-        f.close(v, *axes)
+        if f.is_apart or e.name not in EXACT_REDUCTIONS:
+            f.close(v, *axes)
         for j, i in enumerate(i for i in range(_rank(v)) if i not in axes):
             f.join(v, i, out, j)
     return None
@@ -131,7 +143,7 @@ def _reduction(f: Factors, e: Equation) -> None:
 def _accumulate(f: Factors, e: Equation) -> None:
     """A sum over rows: devices may sum their own, if these are an aligned subtree (clause ACC-5)."""
     axes, (v,), (out,) = e.eqn.params["axes"], e.inputs, e.outputs
-    if len(axes) != 1 or not isinstance(axes[0], Integral):
+    if f.is_apart or len(axes) != 1 or not isinstance(axes[0], Integral):
         return f.close_all(v, out)
     f.sums.append((v, axes[0]))
     for j, i in enumerate(i for i in range(_rank(v)) if i != axes[0]):
@@ -308,14 +320,20 @@ def _scan(f: Factors, plan: "Plan", e: Equation) -> None:
 
 
 def _while(f: Factors, plan: "Plan", e: Equation) -> None:
+    """A loop goes on by one condition for all or, vmapped, by one for each row: then devices go round on their own."""
     p = e.eqn.params
-    test, body = f.body(plan, e, p["cond_jaxpr"]), f.body(plan, e, p["body_jaxpr"])
+    mapped = bool(p["cond_jaxpr"].out_avals[0].shape)
+    with f.apart() if mapped else nullcontext():
+        test, body = f.body(plan, e, p["cond_jaxpr"]), f.body(plan, e, p["body_jaxpr"])
     split, start = p["cond_nconsts"], p["cond_nconsts"] + p["body_nconsts"]
     _pairs(f, e.inputs[:split], test.inputs[:split])
     _pairs(f, e.inputs[split:start], body.inputs[: p["body_nconsts"]])
     for inner in (test.inputs[split:], body.inputs[p["body_nconsts"] :], body.outputs, e.outputs):
         _pairs(f, e.inputs[start:], inner)
-    f.close_all(*test.outputs)
+    (go_on,) = test.outputs
+    for i in range(_rank(go_on)):  # vmapped: a row that is done keeps its state while others go on
+        for v in body.outputs:
+            f.join(go_on, i, v, i)
 
 
 def _cond(f: Factors, plan: "Plan", e: Equation) -> None:

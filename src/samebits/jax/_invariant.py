@@ -35,14 +35,16 @@ def _lower(ctx: Any, *args: Any, call_jaxpr: Any, promise: str, **_: Any) -> Any
             "symbolic shapes", "", "", "a native program has its sizes as numbers",
             "export for one size: pad to it, which changes no row (vmap over rows)",
         )  # fmt: skip
+    if any(_compat.is_unreduced(v.aval) for v in [*call_jaxpr.invars, *call_jaxpr.outvars]):
+        raise UncoveredOperation(
+            "unreduced arrays", "", "", "parts that are yet to be added have no order",
+            "add them inside invariant() (jax.reshard), or leave unreduced out of the out_sharding",
+        )  # fmt: skip
     plan = rewrite(_compat.close(call_jaxpr), promise)
     if _compat.devices_of(ctx) == 1:
         return _compat.lower_as(functools.partial(run, plan), ctx, *args)
     if _compat.is_in_shard_map(ctx):
-        raise UncoveredOperation(
-            "shard_map", "", "", "it leaves some axes of the mesh to XLA's partitioner, inside of the part of a device",
-            "name all axes of the mesh in axis_names, or leave axis_names out",
-        )  # fmt: skip
+        return _compat.lower_as(_compat.on_remaining_axes(ctx, functools.partial(run, plan)), ctx, *args)
     if _compat.is_for_export(ctx):
         raise UncoveredOperation(
             "export", "", "", "how a program is split over devices is decided by this process when it compiles",

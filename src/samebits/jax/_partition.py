@@ -11,11 +11,12 @@ from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec
 
 from samebits.jax import _compat
 from samebits.jax._carry import carrier, carry, restore
-from samebits.jax._factors import ACCUMULATE, Factors
+from samebits.jax._factors import ACCUMULATE, EXACT_REDUCTIONS, Factors
 from samebits.jax._flatten import Equation, Value
 from samebits.jax._plan import Plan
 from samebits.jax._rewrite import rewrite, run
@@ -176,10 +177,13 @@ class Local:
         if e.name in TYPING:
             return operands
         params = self._params(plan, e)
-        axes = self._sharded(e.inputs[0], params["axes"]) if e.name == ACCUMULATE else ()
+        reduces = e.name == ACCUMULATE or e.name in EXACT_REDUCTIONS
+        axes = self._sharded(e.inputs[0], params["axes"]) if reduces else ()
         outputs = e.eqn.primitive.bind(*operands, **e.eqn.primitive.get_bind_params(params))
-        if axes:  # of the rows of each device, an aligned subtree; then of all devices (clause NAM-1)
+        if axes and e.name == ACCUMULATE:  # of the rows of each device, an aligned subtree; then of all devices (NAM-1)
             outputs = e.eqn.primitive.bind(outputs, **{**params, "axes": axes})
+        elif axes:
+            outputs = _over_devices(EXACT_REDUCTIONS[e.name], outputs, axes)
         return list(outputs) if e.eqn.primitive.multiple_results else [outputs]
 
     def _sharded(self, value: Value, axes: Sequence[int]) -> tuple[str, ...]:
@@ -223,3 +227,10 @@ class Local:
     def _like(body: Any, closed: Any) -> Any:
         """remat's body is an open jaxpr."""
         return closed if isinstance(body, _compat.ClosedJaxpr) else _compat.open_jaxpr(closed)
+
+
+def _over_devices(reduction: str, x: Any, axes: tuple[str, ...]) -> Any:
+    """An exact reduction over devices; of bools as of integers."""
+    if x.dtype != bool:
+        return _compat.bind_reduction(reduction, x, axes, None)
+    return _compat.bind_reduction(reduction, x.astype(jnp.int32), axes, None) != 0

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import jax
+import numpy as np
 from jax import lax
 
 from samebits.jax import _compat
@@ -14,6 +16,8 @@ from samebits.jax._plan import Plan
 from samebits.jax._rewrite import rewrite, rewritten
 from samebits.jax._rule import kind_of, refuse
 from samebits.jax.rules import CALLBACKS
+
+_WORDS = {"float32": np.int32, "float64": np.int64}
 
 
 def run_over_devices(plan: Plan, *arguments: Any) -> list[Any]:
@@ -80,20 +84,32 @@ def _run_alone(plan: Plan, e: Equation, env: dict[Value, Any]) -> None:
     with e.eqn.ctx.manager:
         if emit is not None:
             outputs = emit(e.eqn, values, partial(_body, plan, e))
+        elif e.outputs:
+            outputs = _call_back(e, values)
         else:
-            _check_callback(e)
             values = [_bits(x, v, v.aval.dtype) for x, v in zip(values, e.inputs, strict=True)]
             outputs = e.eqn.primitive.bind(*values, **e.eqn.primitive.get_bind_params(e.eqn.params))
-            outputs = [_bits(x, v, carrier(v.aval)) for x, v in zip(outputs, e.outputs, strict=True)]
     env.update(zip(e.outputs, outputs, strict=True))
 
 
-def _check_callback(e: Equation) -> None:
-    if any(kind_of(v.aval) in "fcn" for v in e.outputs):
-        raise refuse(
-            e.eqn, "its results are on one device, and XLA's partitioner spreads floats by adding zeros to them",
-            "call it under jax.shard_map, or return integers of the same bits (.view) and bitcast them",
-        )  # fmt: skip
+def _call_back(e: Equation, values: list[Any]) -> list[Any]:
+    """A callback by words: it runs on one device, and XLA's partitioner spreads floats by adding zeros to them."""
+    if any(kind_of(v.aval) == "c" for v in e.outputs):
+        raise refuse(e.eqn, "its complex results would be spread over devices by additions",
+                     "call it under jax.shard_map, or return real and imaginary parts")  # fmt: skip
+    user, types = e.eqn.params["callback"], [v.aval.dtype for v in e.inputs]
+    results = [(v.aval.dtype, carrier(v.aval) or _WORDS.get(str(v.aval.dtype), v.aval.dtype)) for v in e.outputs]
+
+    def by_words(*arguments: Any) -> list[Any]:
+        given = [
+            a if a.dtype == t else jax.device_put(np.asarray(a).view(t)) for a, t in zip(arguments, types, strict=True)
+        ]
+        return [np.asarray(x, t).view(words) for x, (t, words) in zip(user(*given), results, strict=True)]
+
+    avals = tuple(v.aval.update(dtype=words) for v, (_, words) in zip(e.outputs, results, strict=True))
+    outputs = e.eqn.primitive.bind(*values, **{**e.eqn.params, "callback": by_words, "result_avals": avals})
+    return [x if carrier(v.aval) else lax.bitcast_convert_type(x, t)
+            for x, v, (t, _) in zip(outputs, e.outputs, results, strict=True)]  # fmt: skip
 
 
 def _body(plan: Plan, e: Equation, jaxpr: Any) -> Any:

@@ -24,15 +24,13 @@ from samebits.order._constants import CHUNK
 if TYPE_CHECKING:
     from samebits.jax._flatten import Equation, Value
 
-_SUMS = {"psum": "accumulate", "psum_invariant": "accumulate", "unreduced_psum": "accumulate"}
+_SUMS = {"psum": "accumulate", "psum_invariant": "accumulate"}
 _REDUCE = {**_SUMS, "samebits_accumulate": "accumulate", "pmax": "max", "pmin": "min"}
-_SCATTER = frozenset({"reduce_scatter", "unreduced_reduce_scatter"})
+_SCATTER = frozenset({"reduce_scatter"})
 # Only move: XLA copies between devices.
-_MOVE = frozenset("all_gather all_gather_invariant all_gather_reduced all_to_all ragged_all_to_all ppermute pbroadcast "
-                 "axis_index".split())  # fmt: skip
+_MOVE = frozenset("all_gather all_gather_invariant all_to_all ragged_all_to_all ppermute pbroadcast axis_index".split())
 # Say to JAX on which axes of a mesh a value varies, or is split; they compute nothing.
-TYPING = frozenset("pvary pcast preduced vary_unreduced_cast vary_unreduced_cast_p reduced_vary_cast reshard mesh_cast "
-                   "sharding_constraint".split())  # fmt: skip
+TYPING = frozenset("pvary pcast reshard mesh_cast sharding_constraint".split())
 _ASYNC = frozenset(f"{name}_{end}" for end in ("start", "done") for name in (
     "all_gather all_gather_reduced psum psum_invariant unreduced_psum reduce_scatter unreduced_reduce_scatter "
     "all_to_all pbroadcast ppermute").split())  # fmt: skip
@@ -120,8 +118,20 @@ def _emit_scatter(op: str, eqn: Any, values: list[Any], _: Callable[[Any], Any])
     shape[axis : axis + 1] = [size, shape[axis] // size]
     parts = jnp.moveaxis(value.reshape(shape), axis, 0)  # part r is what device r keeps
     rows = lax.all_to_all(parts, _axes(eqn), split_axis=0, concat_axis=0, axis_index_groups=_groups(eqn))
+    rows = _in_mesh_order(eqn, rows)
     out = _reduced(op, rows, eqn.invars[0].aval)
     return [out if p["tiled"] else lax.squeeze(out, (axis,))]
+
+
+def _in_mesh_order(eqn: Any, rows: Any) -> Any:
+    """[n, ...] over several axes of devices, in the order of the mesh instead of that in which they are named."""
+    names = _axes(eqn)
+    if len(names) == 1:
+        return rows
+    sizes = [_compat.axes_size(eqn, [a]) for a in names]
+    order = [names.index(a) for a in _compat.in_mesh_order(eqn, names)]
+    split = rows.reshape(*sizes, *rows.shape[1:])
+    return lax.transpose(split, [*order, *range(len(names), split.ndim)]).reshape(rows.shape)
 
 
 def _reduced(op: str, rows: Any, aval: Any) -> Any:

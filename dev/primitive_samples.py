@@ -40,21 +40,20 @@ def sample_equations() -> Iterator[Any]:
 def bare_equations(primitives: set[Any]) -> Iterator[Any]:
     """Equations without parameters, of primitives that no program has: on one operand, or on two or three alike.
 
-    Where JAX itself refuses such an equation, a record of that form stands in for it: what has no rule is refused
-    whatever its operands are.
+    JAX itself refuses most of them; the last of each primitive is a record in the form of an equation, which stands in
+    where nothing else does: what has no rule is refused whatever its operands are.
     """
+    source_info = jax.make_jaxpr(jnp.sin)(1.0).jaxpr.eqns[0].source_info
     for primitive in sorted(primitives, key=lambda p: p.name):
-        made = False
         for dtype in DTYPES:
             for count in (1, 2, 3):
                 operands = [jax.ShapeDtypeStruct(X.shape, jnp.dtype(dtype))] * count
-                found = list(_traced(lambda p=primitive, o=operands: jax.make_jaxpr(p.bind)(*o)))
-                made |= bool(found)
-                yield from found
-        if not made:
-            atom = SimpleNamespace(aval=_compat.ShapedArray(X.shape, X.dtype))
-            info = jax.make_jaxpr(jnp.sin)(1.0).jaxpr.eqns[0].source_info
-            yield SimpleNamespace(primitive=primitive, invars=[atom], outvars=[atom], params={}, source_info=info)
+                yield from _traced(lambda p=primitive, o=operands: jax.make_jaxpr(p.bind)(*o))
+        atom = SimpleNamespace(aval=_compat.ShapedArray(X.shape, X.dtype))
+        over_devices = {"axes": ("i",), "axis_name": ("i",), "axis_index_groups": None}
+        yield SimpleNamespace(
+            primitive=primitive, invars=[atom], outvars=[atom], params=over_devices, source_info=source_info
+        )
 
 
 def _traced(trace: Callable[[], Any]) -> Iterator[Any]:
@@ -72,10 +71,11 @@ def _equations(jaxpr: Any) -> Iterator[Any]:
             yield from _equations(inner)
 
 
-def _mapped(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """f over the one device of a mesh; "i" is its axis."""
+def _mapped(f: Callable[[Any], Any], typed: bool = False) -> Callable[[Any], Any]:
+    """f over the one device of a mesh; "i" is its axis; typed: JAX checks on which axes values vary."""
     mesh = jax.make_mesh((1,), ("i",), devices=jax.devices()[:1])
-    return jax.shard_map(f, mesh=mesh, in_specs=PartitionSpec("i"), out_specs=PartitionSpec("i"), check_vma=False)
+    spec = PartitionSpec("i")
+    return jax.shard_map(f, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=typed)
 
 
 def _key(x: Any) -> Any:
@@ -160,5 +160,5 @@ SAMPLES: list[Callable[[Any], Any]] = [
     lambda x: _mapped(lambda a: lax.all_to_all(a, "i", 0, 0, tiled=True))(x),
     lambda x: _mapped(lambda a: lax.ppermute(a, "i", [(0, 0)]))(x),
     lambda x: _mapped(lambda a: a + lax.axis_index("i").astype(a.dtype))(x),
-    lambda x: _mapped(lambda a: lax.pcast(a, "i", to="varying"))(x),
+    lambda x: _mapped(lambda a: a + lax.psum(a, "i"), typed=True)(x),
 ]

@@ -44,7 +44,7 @@ KINDS = {
     ),
     "a generator that looks at the batch": (
         lambda x: jax.random.bits(jax.random.key(0, impl="rbg")), "batch",
-        "random_bits (key<rbg>[] -> uint32[])",
+        "random_seed (int32[] -> key<rbg>[])",
         "under vmap this generator does not give the streams that its keys have alone",
         "use the threefry2x32 generator",
     ),

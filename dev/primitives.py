@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -64,15 +65,31 @@ class Line:
 
 
 def answer(eqn: Any) -> str:
-    """What the rules say of an equation: "portable ADD-1", "refused: reason; way out"."""
-    if rules.inlined(eqn) is not None:
+    """What the rules say of an equation: "portable ADD-1", "refused: reason; way out: ..."."""
+    if eqn.primitive.name in _control.CALLS:
         return "as others"
+    if (inlined := rules.inlined(eqn)) is not None:
+        return _lowest(inlined[0])
     try:
         rule = rules.rule_for(eqn)
     except UncoveredOperation as refusal:
-        return f"refused: {refusal.reason}; way out: {refusal.way_out}"
+        return _refusal(refusal.reason, refusal.way_out)
     level = "exact" if rule.clause in _EXACT else rule.level
     return f"{level} {rule.clause}"
+
+
+def _refusal(reason: str, way_out: str) -> str:
+    return f"refused: {reason}; way out: {way_out}"
+
+
+def _lowest(closed: Any) -> str:
+    """What becomes of an equation that is written as others: a refusal or level batch among them decides."""
+    found = []
+    for eqn in closed.jaxpr.eqns:
+        inlined = rules.inlined(eqn) if eqn.primitive.name in _control.CALLS else None
+        found.append(_lowest(inlined[0]) if inlined else answer(eqn))
+    levels = ("refused", "batch")
+    return next((a for level in levels for a in found if a.startswith(level)), "as others")
 
 
 _EXACT = {rules.clause(name) for name in ("move", "exact", "control", "callback", "sort", "select", "any")}
@@ -100,15 +117,19 @@ def lines() -> tuple[list[Line], list[str], list[str]]:
     for name in found.keys() & _control.CALLS.keys():
         found[name].cells = found[name].cells or {k: {"as others": None} for k in KINDS}
     for eqn in bare_equations({p for p in _compat.jax_primitives() if not found[p.name].cells}):
+        if isinstance(eqn, SimpleNamespace) and found[eqn.primitive.name].cells:
+            continue
         try:
             found[eqn.primitive.name].add(kind(eqn), answer(eqn))
         except Exception:  # its rule looks at parameters that a bare equation lacks
             continue
-    for line in found.values():
-        if line.name not in rules._TABLE and line.level == "as":
-            line.family = _control.__name__
-    unknown = [n for n in unknown if found[n].level != "as"]
-    return list(found.values()), unknown, [n for n, line in found.items() if not line.cells]
+    written = set(_control.CALLS) | {n for n in unknown if found[n].level in ("as", "batch")}
+    for name in written & found.keys():
+        found[name].family = _control.__name__
+    for name, why in rules._REFUSED.items():  # of modules that are loaded on demand
+        found.setdefault(name, Line(name, _refused.__name__, {"f": {_refusal(*why): None}}))
+    unasked = [line.name for line in found.values() if not line.cells]
+    return list(found.values()), [n for n in unknown if n not in written], unasked
 
 
 _SUMMARY = {"portable": "portable", "batch": "batch", "exact": "exact", "as": "as others", "refused": "refused"}

@@ -42,6 +42,17 @@ KINDS = {
         "cholesky (bfloat16[4,4] -> bfloat16[4,4])", "the library has no call for floats below 32 bits",
         "convert to float32 first",
     ),
+    "a generator that looks at the batch": (
+        lambda x: jax.random.bits(jax.random.key(0, impl="rbg")), "batch",
+        "random_seed (int32[] -> key<rbg>[])",
+        "under vmap this generator does not give the streams that its keys have alone",
+        "use the threefry2x32 generator",
+    ),
+    "a function inside XLA": (
+        lambda x: x.at[0].apply(jnp.sin), "batch",
+        "scatter (float32[4,4], int32[1], float32[4] -> float32[4,4])", "it applies a function inside XLA",
+        "gather, apply the function, and set the result",
+    ),
     "what JAX has another way to do": (
         lambda x: checkify.check(x[0, 0] > 0, "positive"), "batch",
         "check (bool[], int32[] -> ())", "a check that may fail is no value",

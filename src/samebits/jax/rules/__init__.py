@@ -64,6 +64,7 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "split": _movement.split,
     "concatenate": _movement.concatenate,
     "stack": _movement.stack,
+    "tie": _moved,
     "pad": _movement.pad,
     "scatter": _scatter.overwrite,
     **dict.fromkeys(_scatter.SCATTER, _scatter.scatter),

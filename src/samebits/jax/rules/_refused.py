@@ -43,9 +43,14 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     **_for("cumlogsumexp", "it has no rule in JAX programs yet", "use jax.nn.logsumexp of the parts"),
     **_for(
-        "reduce reduce_window select_and_scatter select_and_scatter_add select_and_gather_add approx_top_k",
+        "reduce reduce_window select_and_scatter_add select_and_gather_add approx_top_k",
         "it has no rule in JAX programs yet",
         "use jnp.sum, jnp.max and the like; for windows, a stack of shifted slices",
+    ),
+    **_for(
+        "select_and_scatter",
+        "its functions are anybody's, and no rule follows them",
+        "use jax.lax.reduce_window and its derivative, or gather and scatter",
     ),
     **_for(
         "tridiagonal_solve cholesky_update symmetric_product geqp3 ormqr",
@@ -59,7 +64,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     **_for(
         "all_gather all_gather_invariant all_gather_reduced all_to_all ragged_all_to_all ppermute pbroadcast "
-        "psum_invariant reduce_scatter unreduced_psum unreduced_reduce_scatter psend precv",
+        "psum_invariant reduce_scatter unreduced_psum unreduced_reduce_scatter",
         "it moves or adds values between devices",
         "apply invariant() inside, to the part without collectives",
     ),
@@ -71,7 +76,17 @@ REFUSED: dict[str, tuple[str, str]] = {
         "use the collective of the same name without start and done",
     ),
     **_for(
-        "reshard preduced reduced_vary_cast_p vary_unreduced_cast_p inspect_sharding with_memory_space_constraint",
+        "psend precv",
+        "it moves values between programs of different devices",
+        "apply invariant() to the part before and to the part after",
+    ),
+    **_for(
+        "reshard preduced vary_unreduced_cast_p",
+        "it says how a value is split over devices",
+        "say it outside invariant(), by the shardings of its arguments and results",
+    ),
+    **_for(
+        "reduced_vary_cast_p inspect_sharding with_memory_space_constraint",
         "it says how a value is split over devices, or where it lies",
         "say it outside invariant(), by the shardings of its arguments and results",
     ),
@@ -92,7 +107,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     **_for("linear_call", "its function is not looked into", "call the function itself"),
     **_for(
-        "custom_lin custom_jvp_call_jaxpr remat_opt unreachable zeros_like tie",
+        "custom_lin custom_jvp_call_jaxpr remat_opt unreachable zeros_like",
         "JAX has done away with it before a program is compiled, and so it has no rule",
         "report the program that led here",
     ),

@@ -32,6 +32,7 @@ MOVES = {
     "cond": (lambda x: lax.cond(jnp.int32(1) > 0, lambda v: v[::-1], lambda v: v, x), lambda x: x[::-1]),
     "where": (lambda x: jnp.where(jnp.asarray(INDEX > 3), x, x[::-1]), lambda x: np.where(INDEX > 3, x, x[::-1])),
     "transpose": (lambda x: x.reshape(2, 4).T, lambda x: x.reshape(2, 4).T),
+    "reshape": (lambda x: lax.reshape(x.reshape(2, 4), (8,), (1, 0)), lambda x: x.reshape(2, 4).T.reshape(8)),
     "broadcast": (lambda x: jnp.broadcast_to(x, (3, 8)), lambda x: np.broadcast_to(x, (3, 8))),
     "stack": (lambda x: jnp.stack([x, x[::-1]], 1), lambda x: np.stack([x, x[::-1]], 1)),
     "split": (lambda x: jnp.split(x, 2)[1], lambda x: x[4:]),

@@ -74,7 +74,8 @@ def test_approx_top_k_is_exact(dtype, largest, axis):
     f = sj.invariant(lambda x: approximate(x, 3, axis))
     assert bits(f(x)) == bits(order.top_k(x, 3, axis, largest, np.int32))
     assert bits([v[1] for v in jax.jit(jax.vmap(f))(np.stack([x[::-1], x]))]) == bits(f(x))
-    assert sj.coverage(lambda x: approximate(x, 3, axis), x).level == "batch"
+    level = "portable" if dtype == "float32" else "batch"
+    assert sj.coverage(lambda x: approximate(x, 3, axis), x).level == level
     g = sj.invariant(lambda x: approximate(x, 3, axis, aggregate_to_topk=False))
     candidates = g(x)[0].shape[axis]
     assert bits(g(x)) == bits(order.top_k(x, candidates, axis, largest, np.int32))
@@ -85,11 +86,19 @@ def test_approx_top_k_is_exact(dtype, largest, axis):
 @pytest.mark.parametrize("reverse", [False, True])
 def test_cumlogsumexp(dtype, reverse):
     x = (normal(9, 300) * 9).astype(dtype)
-    f = lambda x: lax.cumlogsumexp(x, 0, reverse)  # noqa: E731
-    assert bits(sj.invariant(f)(x[0])) == bits(order.cumlogsumexp(x[0], 0, reverse))
-    assert drifting_rows(sj.invariant(f), x, (1, 2, 9)) == (0, 8)
-    gradient = jax.grad(lambda x: jnp.sum(jnp.tanh(sj.invariant(f)(x).astype(jnp.float32))))
-    inside = sj.invariant(jax.grad(lambda x: jnp.sum(jnp.tanh(f(x).astype(jnp.float32)))))
-    assert bits(jax.vmap(inside)(x)[2]) == bits(inside(x[2]))
-    np.testing.assert_allclose(np.asarray(gradient(x[0]), np.float32), np.asarray(inside(x[0]), np.float32), atol=1e-2)
-    assert float_arithmetic(jax.jit(jax.vmap(inside)).lower(x).compile().as_text() or "") == []
+    f = sj.invariant(lambda x: lax.cumlogsumexp(x, 0, reverse))
+    assert bits(f(x[0])) == bits(order.cumlogsumexp(x[0], 0, reverse))
+    assert drifting_rows(f, x, (1, 9), rows=2) == (0, 2)
+
+
+def test_gradients_of_cumlogsumexp():
+    x = normal(9, 12) * 9
+
+    def f(x):
+        return jnp.sum(jnp.tanh(lax.cumlogsumexp(x) / 9))
+
+    alone = jax.jit(jax.grad(sj.invariant(f)))
+    many = jax.jit(jax.vmap(jax.grad(sj.invariant(f)))).lower(x).compile()
+    assert bits(many(x)[2]) == bits(alone(x[2])) == bits(sj.invariant(jax.grad(f))(x[2]))
+    np.testing.assert_allclose(alone(x[0]), jax.grad(f)(x[0]), rtol=1e-4, atol=1e-5)
+    assert float_arithmetic(many.as_text() or "") == []

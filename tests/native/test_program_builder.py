@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from samebits import bits, order
 from samebits._errors import NativeError
+from samebits.native._conv_step import Spatial
 from samebits.native._program import Program
 from samebits.native._run import CompiledProgram
 from samebits.order._window_shape import windows
@@ -179,6 +180,23 @@ def test_windows_top_k_segments_and_logsumexp_as_steps():
     ]
     for got, want in zip(run(program, outputs, [x, rows, ids]), wanted, strict=True):
         assert bits.same(got, want)
+
+
+@pytest.mark.parametrize(("out_axes", "layout"), [((0, 1, 2), "NCW"), ((0, 2, 1), "NWC"), ((2, 1, 0), "WCN")])
+def test_a_convolution_of_a_transposed_product(out_axes, layout):
+    """The product is written in the order in which the convolution reads it, and this one in that of its result."""
+    rng = np.random.default_rng(0)
+    a, b, kernel = (rng.standard_normal(s).astype(np.float32) for s in ((11, 5), (8, 5), (6, 3, 4)))
+    program = Program()
+    x, y, w = (program.argument("float32", v.shape) for v in (a, b, kernel))
+    image = program.dot(x, y, ([1], [1]), ([], []), "float32").transpose([1, 0])  # [channels, width]
+    image, w = program.reshape(image, (1, 2, 4, 11)), w.transpose([0, 2, 1])
+    made = program.conv(
+        image, program.reshape(w, (2, 3, 4, 3)), out_axes, Spatial((2,), (1,), (1,), (2,), (5,)), "float32"
+    )
+    (got,) = run(program, [made], [a, b, kernel])
+    wanted = order.conv(order.matmul(a, b.T).T[None], kernel.transpose(0, 2, 1), 2, 1, rhs_dilation=2, groups=2)
+    assert bits.same(got, np.ascontiguousarray(wanted.transpose(["NCW".index(c) for c in layout])))
 
 
 SHAPE, STRIDE, WINDOW, STEP, LOW, BASE, SPREAD, OUT = (4 + 8 * i for i in range(8))

@@ -34,7 +34,8 @@ def _build(p: Program, eqn: Any, v: list[View]) -> View:
     wide = "float64" if "float64" in (*dtypes, result) else "float32"
     if len(dtypes) > 1 or wide == "float64" or not dtypes <= {"float16", "bfloat16", "float32"}:
         v = [p.convert(x, wide) for x in v]  # integers, mixed, preferred_element_type
-    return p.convert(_convolved(p, eqn, *v, result if result == v[0].dtype else wide), result)
+    x, w = v
+    return p.convert(_convolved(p, eqn, x, w, result if result == x.dtype else wide), result)
 
 
 def _of_parts(p: Program, eqn: Any, v: list[View], dtype: str) -> View:

@@ -21,15 +21,20 @@ def top_k(eqn: Any) -> Rule:
     if "f" not in found:
         return Rule("xla", clause("exact"))
 
+    return _native(eqn.params["axis"], True)
+
+
+def _native(axis: int, largest: bool) -> Rule:
+    """The largest by total order (TOP-4); the smallest by value (TOP-2)."""
+
     def build(p: Program, eqn: Any, v: list[View]) -> list[View]:
-        (x,), axis = v, eqn.params["axis"]
-        key, restore = _by_total_order(p, x)
-        values, indices = p.top_k(key, eqn.params["k"], axis, True, "int32")
-        last = len(x.shape) - 1
+        key, restore = _by_total_order(p, v[0]) if largest else (v[0], lambda made: made)
+        values, indices = p.top_k(key, eqn.outvars[0].aval.shape[axis], axis, largest, "int32")
+        last = len(key.shape) - 1
         back = [*range(axis), last, *range(axis, last)]  # the kernel has the axis last
         return [restore(values).transpose(back), indices.transpose(back)]
 
-    return Rule("native", clause("top_k_by_total_order"), build=build)
+    return Rule("native", clause("top_k_by_total_order" if largest else "top_k"), build=build)
 
 
 def _by_total_order(p: Program, x: View) -> tuple[View, Callable[[View], View]]:
@@ -48,12 +53,18 @@ def _by_total_order(p: Program, x: View) -> tuple[View, Callable[[View], View]]:
 
 
 def approx_top_k(eqn: Any) -> Rule:
-    """The first k, exactly; of equal elements those that XLA's own sort puts first, which no clause fixes."""
+    """The first k, exactly.
+
+    Floats of 16 bits have many equal elements, and which of these stock JAX returns is up to XLA's sort, which is not
+    stable: it sorts here as well, integers in their order, so that the indices are those of stock JAX.
+    """
     if kinds(eqn) & {"c", "n"}:
         raise refuse(eqn, "8-bit floats have no order in this contract", "convert to float32 first")
-    axis = eqn.params["reduction_dimension"]
-    if eqn.outvars[0].aval.shape[axis] > eqn.invars[0].aval.shape[axis]:
+    shape, axis = eqn.invars[0].aval.shape, eqn.params["reduction_dimension"]
+    if eqn.outvars[0].aval.shape[axis] > shape[axis]:
         raise refuse(eqn, "it returns more candidates than there are elements", "use aggregate_to_topk=True")
+    if eqn.invars[0].aval.dtype.itemsize >= 4:
+        return _native(axis % len(shape), eqn.params["is_max_k"])
     return Rule("xla", clause("batch"), level="batch", emit=_emit)
 
 

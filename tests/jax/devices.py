@@ -367,6 +367,7 @@ MAPPED = {
     "cond": lambda x: lax.cond(x[0] > 0, jnp.exp, jnp.sin, x),
     "checkpoint": jax.checkpoint(lambda x: jnp.sin(x) * 3),
     "while": lambda x: lax.while_loop(lambda s: jnp.abs(s).sum() < 40, lambda s: s * 1.1, x),
+    "scatter": lambda x: x.at[jnp.argmin(x)].set(9.0).at[jnp.array([1, 0, 1])].add(x[:3]).at[1:3].mul(x[0]),
     "outer": lambda x: (x[:, None] - x[None, :]).max(0),
     "random": with_keys,
     "half": lambda x: jnp.tanh(x.astype(jnp.bfloat16) @ W.astype(jnp.bfloat16)),
@@ -394,6 +395,7 @@ CROSSING = {
     "carried rows": lambda x: lax.scan(lambda c, r: (jnp.tanh(c + r), c), x[0], x)[1],
     "solve": jax.vmap(lambda x: jnp.linalg.solve(jnp.eye(33) * 3 + jnp.outer(x, x), x)),
     "scatter": lambda x: x.at[jnp.array([0, 5, 0])].add(x[:3]),
+    "scatter into columns": lambda x: x.at[:, jnp.array([0, 5, 0])].add(x[:, :3]),
 }
 """Functions of a batch, or that are not known to be of a row: gathered first."""
 
@@ -557,7 +559,7 @@ def unreduced_types_are_refused_at_the_border_only():
     placed = [jax.device_put(v, NamedSharding(on, s)) for v, s in ((x, P(None, "d")), (x.T, P("d")))]
 
     def product(a, b):
-        return jnp.matmul(a, b, out_sharding=NamedSharding(on, P(unreduced={"d"})))
+        return jnp.matmul(a, b, out_sharding=NamedSharding(on, P(unreduced=frozenset({"d"}))))
 
     def whole(a, b):
         return jax.sharding.reshard(product(a, b), NamedSharding(on, P()))

@@ -17,6 +17,7 @@ from samebits.jax._flatten import Equation, Value
 from samebits.jax.rules._batch import LINALG
 from samebits.jax.rules._collective import TYPING
 from samebits.jax.rules._elementwise import EXACT, FLOAT, INTEGER
+from samebits.jax.rules._scatter import SCATTER
 
 if TYPE_CHECKING:
     from samebits.jax._plan import Plan
@@ -262,6 +263,32 @@ def _gather(f: Factors, e: Equation) -> None:
             f.close(v, i)
 
 
+def _scatter(f: Factors, e: Equation) -> None:
+    (v, indices, updates), (out,) = e.inputs, e.outputs
+    numbers = e.eqn.params["dimension_numbers"]
+    f.join_all(v, out)
+    where = [j for j in range(_rank(updates)) if j not in numbers.update_window_dims]  # as the axes of the indices
+    batched = dict(zip(numbers.scatter_indices_batching_dims, numbers.operand_batching_dims, strict=True))
+    f.close(indices, _rank(indices) - 1)
+    for k, j in enumerate(where):
+        f.join(indices, k, updates, j)
+        if k in batched:
+            f.join(updates, j, v, batched[k])
+        else:  # many updates may meet in one element
+            f.close(updates, j)
+    windows = iter(numbers.update_window_dims)
+    for i in range(_rank(v)):
+        if i in numbers.operand_batching_dims:
+            continue
+        if i in numbers.inserted_window_dims:
+            f.close(v, i)
+            continue
+        j = next(windows)
+        f.join(updates, j, v, i)
+        if updates.aval.shape[j] != v.aval.shape[i] or i in numbers.scatter_dims_to_operand_dims:
+            f.close(v, i)
+
+
 def _leading(f: Factors, e: Equation) -> None:
     """Linear algebra: one problem at the end of each operand's shape."""
     core = LINALG[e.name] or len(e.eqn.params["fft_lengths"])
@@ -287,6 +314,7 @@ _VISITS: dict[str, Callable[[Factors, Equation], None]] = {
     **dict.fromkeys([name for name in LINALG if name not in ("triangular_solve", "householder_product")], _leading),
     **dict.fromkeys(["random_bits", "random_split", "random_wrap", "random_unwrap"], _random),
     ACCUMULATE: _accumulate,
+    **dict.fromkeys(["scatter", *SCATTER], _scatter),
     "broadcast_in_dim": _broadcast,
     "reshape": _reshape,
     "transpose": _transpose,

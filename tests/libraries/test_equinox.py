@@ -1,8 +1,10 @@
 """Equinox's layers, unmodified."""
 
 import equinox as eqx
+import equinox.internal as eqxi
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import samebits.jax as sj
@@ -50,6 +52,22 @@ def dropout():
     return lambda x_key: layer(x_key[0], key=x_key[1]), (normal(8, 16), jax.random.split(KEY, 8))
 
 
+def convolutions():
+    keys = jax.random.split(KEY, 3)
+    net = eqx.nn.Sequential(
+        [
+            eqx.nn.Conv2d(3, 4, 3, key=keys[0]),
+            eqx.nn.MaxPool2d(2, 2),
+            eqx.nn.ConvTranspose2d(4, 4, 2, stride=2, key=keys[1]),
+            eqx.nn.Lambda(jax.nn.relu),
+            eqx.nn.AvgPool2d(2, 2),
+            eqx.nn.Lambda(jnp.ravel),
+            eqx.nn.Linear(36, 4, key=keys[2]),
+        ]
+    )
+    return net, normal(8, 3, 8, 8)
+
+
 def embedded_mlp_gradient():
     """The gradient of a model in all its weights, of an embedding among them (a scatter)."""
     model = eqx.nn.Embedding(20, 8, key=KEY), eqx.nn.MLP(8, "scalar", 16, 1, activation=jax.nn.gelu, key=KEY)
@@ -62,6 +80,25 @@ def embedded_mlp_gradient():
     return gradients(loss, weights), jax.random.randint(KEY, (8, 12), 0, 20)
 
 
+def primitives():
+    """Equinox's own primitives: a checkpoint, a converted closure, a conditional error, a callback, a loop's buffer."""
+    net = eqx.nn.MLP(4, 4, 32, 1, key=KEY)
+
+    def twice(x):
+        return eqx.filter_pure_callback(lambda v: 2 * np.asarray(v), x, result_shape_dtypes=x, vmap_method="sequential")
+
+    def loss(x):
+        x = eqx.filter_closure_convert(net, x)(eqx.filter_checkpoint(net)(x))
+        return eqxi.branched_error_if(jnp.sum(x**2), x[0] > 1e6, 0, ["too large"])
+
+    def f(x):
+        body = lambda carry: (carry[0] + 1, carry[1].at[carry[0]].set(net(x)[carry[0]]))  # noqa: E731
+        loop = eqxi.while_loop(lambda c: c[0] < 3, body, (0, x), max_steps=4, buffers=lambda c: c[1], kind="bounded")
+        return jax.value_and_grad(loss)(x), twice(net(x)), loop[1]
+
+    return f, normal(8, 4)
+
+
 def ensemble():
     """Models stacked by filter_vmap: a row is a model."""
     models = eqx.filter_jit(eqx.filter_vmap(lambda key: eqx.nn.MLP(16, 4, 32, 1, key=key)))(jax.random.split(KEY, 8))
@@ -70,7 +107,9 @@ def ensemble():
     return lambda w: eqx.combine(w, rest)(x), weights
 
 
-@pytest.mark.parametrize("layer", [mlp, gru, lstm, attention, norms, dropout, embedded_mlp_gradient, ensemble])
+@pytest.mark.parametrize(
+    "layer", [mlp, gru, lstm, attention, norms, dropout, convolutions, embedded_mlp_gradient, ensemble, primitives]
+)
 def test_rows_alone_are_rows_vmapped(layer):
     f, rows = layer()
     found = compare(lambda x: f(x), rows)

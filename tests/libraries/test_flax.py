@@ -23,6 +23,16 @@ class Block(linen.Module):
         return x + linen.Dense(16)(linen.silu(linen.Dense(32)(linen.RMSNorm()(x))))
 
 
+class Pooled(linen.Module):
+    """Convolutions and pools; a row is an image [9, 16] without channels."""
+
+    @linen.compact
+    def __call__(self, x):
+        x = linen.max_pool(linen.relu(linen.Conv(4, (3, 3))(x[..., None])), (2, 2), (2, 2))
+        x = linen.avg_pool(linen.Conv(4, (2, 2), feature_group_count=2)(x), (2, 2))
+        return linen.Dense(3)(x.mean((0, 1)))
+
+
 class Noisy(linen.Module):
     """Layers with a state and a random stream of their own."""
 
@@ -62,6 +72,12 @@ def linen_batch_norm():
     return f, (normal(8, 9, 16), jax.random.split(KEY, 8))
 
 
+def linen_convolutions():
+    variables = jax.jit(Pooled().init)(KEY, normal(9, 16))
+    loss = lambda v, x: jnp.mean(jnp.asarray(Pooled().apply(v, x)) ** 2)  # noqa: E731
+    return lambda x: jax.value_and_grad(loss)(variables, x), normal(8, 9, 16)
+
+
 def linen_gradient():
     variables = jax.jit(Block().init)(KEY, normal(9, 16))
     return gradients(lambda v, x: jnp.mean(jnp.asarray(Block().apply(v, x)) ** 2), variables), normal(8, 9, 16)
@@ -77,7 +93,9 @@ def nnx_gradient():
     return gradients(lambda state, x: jnp.mean(nnx.merge(graph, state)(x) ** 2), state), normal(8, 9, 16)
 
 
-@pytest.mark.parametrize("layer", [linen_block, linen_batch_norm, linen_gradient, nnx_net, nnx_gradient])
+@pytest.mark.parametrize(
+    "layer", [linen_block, linen_batch_norm, linen_convolutions, linen_gradient, nnx_net, nnx_gradient]
+)
 def test_rows_alone_are_rows_vmapped(layer):
     f, rows = layer()
     found = compare(f, rows)

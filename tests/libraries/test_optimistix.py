@@ -32,9 +32,11 @@ CASES = {
     "levenberg_marquardt": (optx.least_squares, residual, optx.LevenbergMarquardt(1e-5, 1e-5)),
     "dogleg": (optx.least_squares, residual, optx.Dogleg(1e-5, 1e-5)),
     "bfgs": (optx.minimise, objective, optx.BFGS(1e-5, 1e-5)),
+    "nelder_mead": (optx.minimise, objective, optx.NelderMead(1e-5, 1e-6)),
     "nonlinear_cg": (optx.minimise, objective, optx.NonlinearCG(1e-5, 1e-5)),
 }
 STEPS_MOVE = {"levenberg_marquardt", "dogleg", "bfgs", "nonlinear_cg"}  # in stock, on this machine
+STOCK_HOLDS = {"nelder_mead"}  # on this machine: alone as vmapped, it looks at several points in one product
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -48,7 +50,7 @@ def test_iterates_and_steps(name):
     found = compare(solve, ROWS)
     assert found.invariant.drifted == []
     assert found.invariant.restepped == []
-    assert found.stock.drifted
+    assert found.stock.drifted or name in STOCK_HOLDS
     assert found.stock.restepped or name not in STEPS_MOVE
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import samebits.jax as sj
 from samebits.jax._hlo import float_arithmetic
-from tests.jax.programs import PROGRAMS, bits, row
+from tests.jax.programs import PROGRAMS, bits, normal, row
 
 
 def derived(f, *args):
@@ -56,3 +56,14 @@ def test_the_look_sees_stock_arithmetic(name):
     """Negative control: stock programs have theirs."""
     f, args = PROGRAMS[name]
     assert float_arithmetic(jax.jit(f).lower(*args).compile().as_text() or "") != []
+
+
+def test_calls_of_libraries_are_seen():
+    """LAPACK's at level batch, XLA's own of stock programs; callbacks are the user's."""
+    x = normal(4, 4)
+    covariance = x @ x.T + 9 * jnp.eye(4)
+    assert "f32 custom-call lapack_spotrf_ffi" in sj.coverage(jnp.linalg.cholesky, covariance).hlo_findings
+    stock = jax.jit(lambda x: jax.lax.top_k(x, 2)).lower(normal(64)).compile()
+    assert float_arithmetic(stock.as_text() or "") != []
+    assert sj.coverage(lambda x: jax.pure_callback(lambda v: v, x, x), x).hlo_findings == []
+    assert sj.coverage(lambda x: jax.debug.print("{}", x), x).hlo_findings == []

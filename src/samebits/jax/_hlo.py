@@ -15,6 +15,8 @@ _ARITHMETIC = frozenset(
     "compare convert is-finite stochastic-convert".split()
 )
 _APPLIES = frozenset("reduce reduce-window scatter select-and-scatter map all-reduce reduce-scatter".split())
+# Custom calls that are ours, run the user's own code, or only say where a value lies.
+_HARMLESS = re.compile(r"samebits_|.*callback|.*[Ss]harding|SPMD|annotate_|MoveTo|AllocateBuffer")
 _INSTRUCTION = re.compile(
     r"^\s*(?:ROOT )?%?[\w.\-]+ = (?P<type>\(?[^=]*?) (?P<op>[\w\-]+)\((?P<rest>.*)$", re.MULTILINE
 )
@@ -24,7 +26,10 @@ _COMPUTATION = re.compile(
 
 
 def float_arithmetic(text: str) -> list[str]:
-    """ "dtype operation" of each instruction of optimised HLO that computes, compares or converts floats."""
+    """ "dtype operation" of each instruction of optimised HLO that computes, compares or converts floats.
+
+    A library's call on floats (LAPACK's, which level batch has) is one: "f32 custom-call lapack_spotrf_ffi".
+    """
     bodies = {m["name"]: m["body"] for m in _COMPUTATION.finditer(text)}
     return sorted({found for body in bodies.values() for found in _in_body(body, bodies)})
 
@@ -46,4 +51,9 @@ def _in_body(body: str, bodies: dict[str, str]) -> list[str]:
             found.append(f"{seen[0]} {m['op']}")
         elif m["op"] in _ARITHMETIC:
             found.append(f"{seen[0]} {m['op']}")
+        elif m["op"] == "custom-call":
+            target = re.search(r'custom_call_target="([^"]*)"', m["rest"])
+            name = target[1] if target else "of no name"
+            if not _HARMLESS.match(name):
+                found.append(f"{seen[0]} custom-call {name}")
     return found

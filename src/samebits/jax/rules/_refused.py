@@ -9,8 +9,6 @@ def _for(names: str, reason: str, way_out: str) -> dict[str, tuple[str, str]]:
     return dict.fromkeys(names.split(), (reason, way_out))
 
 
-_OUTSIDE = "compute it outside invariant()"
-
 REFUSED: dict[str, tuple[str, str]] = {
     **_for(
         "get swap addupdate accum_grad_in_ref new_ref empty_ref free_ref freeze pin unpin create_linear run_state "
@@ -41,19 +39,13 @@ REFUSED: dict[str, tuple[str, str]] = {
         "this function has no clause yet",
         "compute it outside invariant(), or compose it of exp, log, tanh, erf, sin, cos, sqrt, pow",
     ),
-    **_for("cumlogsumexp", "it has no rule in JAX programs yet", "use jax.nn.logsumexp of the parts"),
-    **_for(
-        "reduce reduce_window select_and_scatter_add select_and_gather_add approx_top_k",
-        "it has no rule in JAX programs yet",
-        "use jnp.sum, jnp.max and the like; for windows, a stack of shifted slices",
-    ),
     **_for(
         "select_and_scatter",
         "its functions are anybody's, and no rule follows them",
         "use jax.lax.reduce_window and its derivative, or gather and scatter",
     ),
     **_for(
-        "tridiagonal_solve cholesky_update symmetric_product geqp3 ormqr",
+        "tridiagonal_solve cholesky_update symmetric_product geqp3",
         "this function of linear algebra has no rule yet",
         "use jnp.linalg.solve, cholesky or qr (level batch), or jnp.matmul",
     ),
@@ -63,17 +55,9 @@ REFUSED: dict[str, tuple[str, str]] = {
         "use the threefry2x32 generator",
     ),
     **_for(
-        "all_gather all_gather_invariant all_gather_reduced all_to_all ragged_all_to_all ppermute pbroadcast "
-        "psum_invariant reduce_scatter unreduced_psum unreduced_reduce_scatter",
-        "it moves or adds values between devices",
-        "apply invariant() inside, to the part without collectives",
-    ),
-    **_for(
-        "all_gather_start all_gather_done all_gather_reduced_start all_to_all_start all_to_all_done pbroadcast_start "
-        "pbroadcast_done ppermute_start ppermute_done psum_start psum_done psum_invariant_start reduce_scatter_start "
-        "reduce_scatter_done unreduced_psum_start unreduced_reduce_scatter_start",
-        "a collective in two halves has no rule",
-        "use the collective of the same name without start and done",
+        "all_gather_reduced unreduced_psum unreduced_reduce_scatter",
+        "its operands or results are sums that devices have not added up yet",
+        "use all_gather, psum and psum_scatter",
     ),
     **_for(
         "psend precv",
@@ -81,12 +65,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         "apply invariant() to the part before and to the part after",
     ),
     **_for(
-        "reshard preduced vary_unreduced_cast_p",
-        "it says how a value is split over devices",
-        "say it outside invariant(), by the shardings of its arguments and results",
-    ),
-    **_for(
-        "reduced_vary_cast_p inspect_sharding with_memory_space_constraint",
+        "preduced vary_unreduced_cast_p reduced_vary_cast_p inspect_sharding with_memory_space_constraint",
         "it says how a value is split over devices, or where it lies",
         "say it outside invariant(), by the shardings of its arguments and results",
     ),

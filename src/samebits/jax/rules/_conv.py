@@ -1,11 +1,12 @@
 """conv_general_dilated under the convolution rule: layouts and groups of channels or of the batch are strides."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
 from samebits._rules import clause
 from samebits.jax._rule import Rule, is_native, kinds, refuse
-from samebits.native._conv_step import MOST_AXES, Spatial
+from samebits.native._conv_step import MOST_AXES, MOST_POSITIONS, Spatial
 from samebits.native._program import Program
 from samebits.native._views import View
 
@@ -23,6 +24,10 @@ def conv(eqn: Any) -> Rule:
     if axes > MOST_AXES:
         raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution has {axes}",
                      "write it as a matrix product of patches")  # fmt: skip
+    kernel = eqn.invars[1].aval.shape
+    if math.prod(kernel[i] for i in eqn.params["dimension_numbers"][1][2:]) > MOST_POSITIONS:
+        raise refuse(eqn, f"a kernel of more than {MOST_POSITIONS} positions (in the gradient of a kernel, the image is "
+                     "one)", "cut the image or the kernel into parts")  # fmt: skip
     return Rule("native", clause("conv"), build=_build)
 
 

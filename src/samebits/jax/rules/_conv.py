@@ -26,8 +26,8 @@ def conv(eqn: Any) -> Rule:
                      "write it as a matrix product of patches")  # fmt: skip
     kernel = eqn.invars[1].aval.shape
     if math.prod(kernel[i] for i in eqn.params["dimension_numbers"][1][2:]) > MOST_POSITIONS:
-        raise refuse(eqn, f"a kernel of more than {MOST_POSITIONS} positions (in the gradient of a kernel, the image is "
-                     "one)", "cut the image or the kernel into parts")  # fmt: skip
+        raise refuse(eqn, f"a kernel of more than {MOST_POSITIONS} positions (an image is one in its kernel's gradient)",
+                     "cut the image or the kernel into parts")  # fmt: skip
     return Rule("native", clause("conv"), build=_build)
 
 

@@ -26,7 +26,7 @@ def conv(eqn: Any) -> Rule:
                      "write it as a matrix product of patches")  # fmt: skip
     kernel = eqn.invars[1].aval.shape
     if math.prod(kernel[i] for i in eqn.params["dimension_numbers"][1][2:]) > MOST_POSITIONS:
-        raise refuse(eqn, f"a kernel of more than {MOST_POSITIONS} positions (an image is one in its kernel's gradient)",
+        raise refuse(eqn, f"a kernel of more than {MOST_POSITIONS} positions (an image is one in a kernel's gradient)",
                      "cut the image or the kernel into parts")  # fmt: skip
     return Rule("native", clause("conv"), build=_build)
 

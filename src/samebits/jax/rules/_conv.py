@@ -44,10 +44,11 @@ def _build(p: Program, eqn: Any, v: list[View]) -> View:
 
 
 def _of_parts(p: Program, eqn: Any, v: list[View], dtype: str) -> View:
-    """Complex numbers: four real convolutions (CONV-6)."""
-    (a, b), (c, d) = ([p.convert(p.map(part, x), dtype) for part in ("real", "imag")] for x in v)
-    ac, bd, ad, bc = (_convolved(p, eqn, x, w, dtype) for x, w in ((a, c), (b, d), (a, d), (b, c)))
-    return p.map("complex", p.map("sub", ac, bd), p.map("add", ad, bc))
+    """Complex numbers: three real convolutions, as JAX composes them (CONV-6)."""
+    (a, b), (c, d) = ([p.map(part, x) for part in ("real", "imag")] for x in v)
+    pairs = (p.map("add", a, b), c), (a, p.map("sub", d, c)), (b, p.map("add", c, d))
+    first, second, third = (_convolved(p, eqn, p.convert(x, dtype), p.convert(w, dtype), dtype) for x, w in pairs)
+    return p.map("complex", p.map("sub", first, third), p.map("add", first, second))
 
 
 def _convolved(p: Program, eqn: Any, x: View, w: View, dtype: str) -> View:

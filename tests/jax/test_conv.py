@@ -85,6 +85,9 @@ def test_axes_of_size_one_are_none():
     assert bits(f(x, w)) == bits(squeezed[:, :, :, None, :, None])
     with pytest.raises(samebits.UncoveredOperation, match="up to 3 spatial axes, and this convolution has 4"):
         sj.invariant(lambda x, w: lax.conv(x, w, [1] * 4, "SAME"))(normal(1, 1, 2, 2, 2, 2), normal(1, 1, 2, 2, 2, 2))
+    wide = jax.ShapeDtypeStruct((1, 1, 2**25), np.float32)
+    with pytest.raises(samebits.UncoveredOperation, match="a kernel of more than 16777216 positions"):
+        jax.jit(sj.invariant(lambda x, w: lax.conv(x, w, (1,), "VALID"))).lower(wide, wide)
 
 
 PREFERRED = [("bfloat16", "float32"), ("float16", "float32"), ("float32", "float64"),

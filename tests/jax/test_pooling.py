@@ -185,3 +185,5 @@ def test_more_axes_than_the_kernels_have(op):
 def test_windows_along_too_many_axes_are_refused():
     with pytest.raises(samebits.UncoveredOperation, match="windows along up to 7 of many axes, and this one has 9"):
         sj.invariant(window("sum", (2,) * 9, (1,) * 9, "SAME"))(normal(*(1,) * 9))
+    with pytest.raises(samebits.UncoveredOperation, match="a window of more than 16777216 positions"):
+        jax.jit(sj.invariant(window("sum", (2**25,), (1,), "VALID"))).lower(jax.ShapeDtypeStruct((2**25,), np.float32))

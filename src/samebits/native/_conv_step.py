@@ -9,6 +9,8 @@ from samebits.native._views import View, contiguous_strides
 
 MOST_AXES = 3
 """Spatial axes that the kernels take (samebits.h: sb_conv_desc)."""
+MOST_POSITIONS = 1 << 24
+"""Positions of a kernel or a window that a step may have (native/frame/checks.cc)."""
 
 
 @dataclass(frozen=True)

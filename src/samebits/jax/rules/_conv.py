@@ -1,11 +1,12 @@
 """conv_general_dilated under the convolution rule: layouts and groups of channels or of the batch are strides."""
 
+import math
 from dataclasses import replace
 from typing import Any
 
 from samebits._rules import clause
 from samebits.jax._rule import Rule, is_native, kinds, refuse
-from samebits.native._conv_step import MOST_AXES, Spatial
+from samebits.native._conv_step import MOST_AXES, MOST_POSITIONS, Spatial
 from samebits.native._program import Program
 from samebits.native._views import View
 
@@ -23,6 +24,10 @@ def conv(eqn: Any) -> Rule:
     if axes > MOST_AXES:
         raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution has {axes}",
                      "write it as a matrix product of patches")  # fmt: skip
+    kernel = eqn.invars[1].aval.shape
+    if math.prod(kernel[i] for i in eqn.params["dimension_numbers"][1][2:]) > MOST_POSITIONS:
+        raise refuse(eqn, f"a kernel of more than {MOST_POSITIONS} positions (an image is one in a kernel's gradient)",
+                     "cut the image or the kernel into parts")  # fmt: skip
     return Rule("native", clause("conv"), build=_build)
 
 
@@ -39,10 +44,11 @@ def _build(p: Program, eqn: Any, v: list[View]) -> View:
 
 
 def _of_parts(p: Program, eqn: Any, v: list[View], dtype: str) -> View:
-    """Complex numbers: four real convolutions (CONV-6)."""
-    (a, b), (c, d) = ([p.convert(p.map(part, x), dtype) for part in ("real", "imag")] for x in v)
-    ac, bd, ad, bc = (_convolved(p, eqn, x, w, dtype) for x, w in ((a, c), (b, d), (a, d), (b, c)))
-    return p.map("complex", p.map("sub", ac, bd), p.map("add", ad, bc))
+    """Complex numbers: three real convolutions, as JAX composes them (CONV-6)."""
+    (a, b), (c, d) = ([p.map(part, x) for part in ("real", "imag")] for x in v)
+    pairs = (p.map("add", a, b), c), (a, p.map("sub", d, c)), (b, p.map("add", c, d))
+    first, second, third = (_convolved(p, eqn, p.convert(x, dtype), p.convert(w, dtype), dtype) for x, w in pairs)
+    return p.map("complex", p.map("sub", first, third), p.map("add", first, second))
 
 
 def _convolved(p: Program, eqn: Any, x: View, w: View, dtype: str) -> View:

@@ -16,6 +16,7 @@ from samebits._rules import clause
 from samebits.jax._native import run_program
 from samebits.jax._rule import Rule, kind_of, kinds, refuse
 from samebits.native._arrays import MAX_RANK
+from samebits.native._conv_step import MOST_POSITIONS
 from samebits.native._program import Program
 from samebits.native._views import View
 from samebits.order._window_shape import Windows
@@ -53,6 +54,8 @@ def arrange(eqn: Any, out: tuple[int, ...]) -> Arranged:
     ones = (1,) * rank
     rows = [p["window_dimensions"], p["window_strides"], tuple(low for low, _ in p["padding"]),
             p.get("base_dilation") or ones, p.get("window_dilation") or ones, out]  # fmt: skip
+    if math.prod(p["window_dimensions"]) > MOST_POSITIONS:
+        raise refuse(eqn, f"a window of more than {MOST_POSITIONS} positions", "reduce whole axes, or in two steps")
     if rank <= MAX_RANK:
         return Arranged(Windows(*rows), tuple(range(rank)), 0, out)
     plain = [i for i in range(rank) if (*(r[i] for r in rows[:5]), *p["padding"][i]) == (1, 1, 0, 1, 1, 0, 0)]

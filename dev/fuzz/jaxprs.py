@@ -48,7 +48,7 @@ class Draw:
         return jnp.resize(jnp.ravel(y), tuple(kept)).astype(x.dtype)
 
     def constant(self, *shape: int) -> Any:
-        return jnp.asarray(self.rng.normal(size=shape), jnp.float64 if self.wide else jnp.float32)
+        return self.rng.normal(size=shape).astype(np.float64 if self.wide else np.float32)
 
     def axis(self, x: Any) -> int:
         return int(self.rng.integers(x.ndim))
@@ -235,8 +235,8 @@ def inputs(seed: int, rows: int) -> tuple[Any, Any, Any]:
     shapes = [tuple(int(n) for n in rng.choice(sizes, rng.integers(0, 3))) for _ in range(2)]
     if rng.random() < 0.1:
         shapes[0] = (int(rng.choice([100, 257, 512])),)
-    x, y = (jnp.asarray(rng.normal(size=(rows, *s)), str(rng.choice(FLOATS))) for s in shapes)
-    return x, y, jnp.asarray(rng.integers(0, 4, rows), jnp.int32)
+    x, y = (rng.normal(size=(rows, *s)).astype(jnp.dtype(str(rng.choice(FLOATS)))) for s in shapes)
+    return x, y, rng.integers(0, 4, rows).astype(np.int32)
 
 
 def program(seed: int, facts: set[str], wide: bool = False) -> Callable[[Any, Any, Any], list[Any]]:

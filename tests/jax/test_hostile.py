@@ -81,13 +81,6 @@ def test_neg_and_abs_keep_the_bits_of_narrow_nans(x):
 # ---- what passed in silence ----
 
 
-@pytest.mark.parametrize("impl", ["rbg", "unsafe_rbg"])
-@pytest.mark.parametrize("draw", [jax.random.bits, jax.random.uniform, jax.random.split])
-def test_generators_that_look_at_the_batch_are_refused(impl, draw):
-    with pytest.raises(samebits.UncoveredOperation, match="does not give the streams"):
-        sj.invariant(draw)(jax.random.key(0, impl=impl))
-
-
 def test_a_function_inside_a_scatter_is_refused():
     f = lambda x: x.at[jnp.array([1, 3])].apply(jnp.sin)  # noqa: E731
     with pytest.raises(samebits.UncoveredOperation, match="applies a function"):

@@ -20,10 +20,9 @@ OUTSIDE = "compute it outside invariant(), or compose it of "
 
 # Name -> the program, the level asked for, and what its refusal says: the equation, the reason and the way out.
 KINDS = {
-    "a function without a clause": (
-        lambda x: jax.scipy.special.gammainc(x[0], x[0]), "batch",
-        "igamma (float32[4], float32[4] -> float32[4])", "this function has no clause yet",
-        OUTSIDE + "exp, log, tanh, erf, sin, cos, sqrt, pow",
+    "hidden state": (
+        lambda x: jax.lax.rng_uniform(x[0, 0], x[0, 1], (4,)), "batch",
+        "rng_uniform (float32[], float32[] -> float32[4])", "it depends on hidden state", "use jax.random",
     ),
     "parameters that no rule covers": (
         lambda x: jax.lax.dot(x, x, precision=jax.lax.DotAlgorithmPreset.F32_F32_F32), "batch",
@@ -59,9 +58,8 @@ KINDS = {
         OUTSIDE + "covered operations (samebits.jax.coverage lists them)",
     ),
     "inside control flow": (
-        lambda x: jax.lax.scan(lambda c, a: (c, jax.scipy.special.gammainc(a, a)), 0.0, x)[1], "batch",
-        "igamma (float32[4], float32[4] -> float32[4])", "this function has no clause yet",
-        OUTSIDE + "exp, log, tanh, erf, sin, cos, sqrt, pow",
+        lambda x: jax.lax.scan(lambda c, a: (c, jax.lax.rng_uniform(a, a, ())), 0.0, x[0])[1], "batch",
+        "rng_uniform (float32[], float32[] -> float32[])", "it depends on hidden state", "use jax.random",
     ),
 }  # fmt: skip
 

@@ -26,8 +26,8 @@ import numpy as np
 from jax._src import api_util, config, core, dispatch, dtypes, mesh as mesh_lib, sharding_impls
 from jax._src.custom_partitioning_sharding_rule import ArrayMapping, SdyShardingRule
 from jax._src.interpreters import ad, batching, partial_eval as pe
-from jax._src.lax import parallel
-from jax._src.random import prng
+from jax._src.lax import lax, parallel, special
+from jax._src.random import core as random_core, prng
 from jax._src.random.threefry2x32 import threefry_prng_impl
 from jax._src.state import discharge
 from jax.experimental.custom_partitioning import custom_partitioning
@@ -307,6 +307,51 @@ def bind_reduction(name: str, value: Any, axes: tuple[Any, ...], groups: Any) ->
     return primitive.bind(value, axes=axes, axis_index_groups=groups)
 
 
+# Primitives that JAX lowers as JAX programs: the programs, over their operands and parameters.
+PROGRAMS: dict[str, Callable[..., Any]] = {
+    "igamma": special._up_and_broadcast(special.igamma_impl),
+    "igammac": special._up_and_broadcast(special.igammac_impl),
+    "igamma_grad_a": special._up_and_broadcast(special.igamma_grad_a_impl),
+    "random_gamma_grad": special._up_and_broadcast(special.random_gamma_grad_impl),
+    "regularized_incomplete_beta": special._up_and_broadcast(special.regularized_incomplete_beta_impl),
+    "random_gamma": partial(random_core._gamma_impl, use_vmap=True),
+    "ragged_dot_general": lax._ragged_dot_general_impl,
+}
+
+
+def _draw_as_jax(states: Any, *, shape: tuple[int, ...], **params: Any) -> list[Any]:
+    """What JAX's batching rule of rng_bit_generator makes of an array of states: all bits are drawn from the first."""
+    lead = states.shape[:-1]
+    first = (0,) * len(lead)
+    if 0 in lead:
+        return [states, jax.numpy.zeros((*lead, *shape), params["dtype"])]
+    state, bits = lax.rng_bit_generator_p.bind(states[first], shape=(*lead, *shape), **params)
+    return [states.at[first].set(state), bits]
+
+
+def _draw_batched(axis_data: Any, operands: Any, dims: Any, **params: Any) -> Any:
+    (states,), (axis,) = operands, dims
+    if axis is None or params["out_sharding"] is not None:
+        return _stock_draw_batched(axis_data, operands, dims, **params)
+    return rng_rows_p.bind(jax.numpy.moveaxis(states, axis, 0), **params), (0, 0)
+
+
+rng_rows_p = core.Primitive("rng_bit_generator_rows")
+"""rng_bit_generator of an array of states, [..., words]: what vmap makes of it once samebits.jax is imported, since
+JAX's own rule forgets all states but the first. Outside invariant() it is lowered to what that rule makes."""
+rng_rows_p.multiple_results = True
+rng_rows_p.def_impl(partial(dispatch.apply_primitive, rng_rows_p))
+rng_rows_p.def_abstract_eval(
+    lambda states, *, shape, dtype, **_: [states, ShapedArray((*states.shape[:-1], *shape), np.dtype(dtype))]
+)
+mlir.register_lowering(rng_rows_p, mlir.lower_fun(_draw_as_jax, multiple_results=True))
+_stock_draw_batched = batching.fancy_primitive_batchers[lax.rng_bit_generator_p]
+batching.fancy_primitive_batchers[rng_rows_p] = _draw_batched
+batching.fancy_primitive_batchers[lax.rng_bit_generator_p] = _draw_batched
+OWN = frozenset([accumulate_p, rng_rows_p])
+"""Primitives of this package that user programs hold, and that have rules as JAX's have."""
+
+
 def jax_primitives() -> frozenset[Any]:
     """The primitives that JAX itself defines in the modules loaded so far (a stranger may use the same name)."""
     return _primitives(len(sys.modules))
@@ -318,9 +363,18 @@ def _primitives(_: int) -> frozenset[Any]:
     return frozenset(v for m in modules for v in list(vars(m).values()) if isinstance(v, core.Primitive))
 
 
-def is_threefry(aval: Any) -> bool:
-    """Whether an array of keys belongs to the threefry2x32 generator."""
-    return getattr(aval.dtype, "_impl", None) is threefry_prng_impl
+def is_threefry(key_type: Any) -> bool:
+    """Whether keys of this type belong to the threefry2x32 generator."""
+    return getattr(key_type, "_impl", None) is threefry_prng_impl
+
+
+def is_jax_generator(key_type: Any) -> bool:
+    """Whether keys of this type belong to one of the generators that JAX brings: integer arithmetic of each key."""
+    impl = getattr(key_type, "_impl", None)
+    return impl is not None and prng.prngs.get(impl.name) is impl and impl.name in _GENERATORS
+
+
+_GENERATORS = frozenset("threefry2x32 threefry4x32 philox2x32 philox4x32 rbg unsafe_rbg".split())
 
 
 def user_line(eqn: Any) -> str:

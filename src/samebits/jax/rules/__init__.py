@@ -5,8 +5,8 @@ from typing import Any
 
 from samebits._rules import clause
 from samebits.jax import _compat
-from samebits.jax._rule import Rule, kind_of, kinds, refuse
-from samebits.jax.rules import _control, _dot, _elementwise, _movement, _reduce, _scatter, _sort
+from samebits.jax._rule import Rule, kinds, refuse
+from samebits.jax.rules import _control, _dot, _elementwise, _movement, _random, _reduce, _scatter, _sort
 from samebits.jax.rules._batch import LINALG, batched
 from samebits.jax.rules._collective import COLLECTIVES
 from samebits.jax.rules._control import CALLBACKS as CALLBACKS, inlined as inlined
@@ -16,15 +16,6 @@ from samebits.jax.rules._refused import REFUSED
 from samebits.jax.rules._shard_map import shard_map
 from samebits.jax.rules._top_k import approx_top_k, top_k
 from samebits.jax.rules._windows import select_and_gather_add, select_and_scatter_add
-
-
-def _random(eqn: Any) -> Rule:
-    """Typed keys: threefry is integer arithmetic for each key; other generators look at the batch of keys."""
-    if not all(_compat.is_threefry(v.aval) for v in [*eqn.invars, *eqn.outvars] if kind_of(v.aval) == "o"):
-        raise refuse(eqn, "under vmap this generator does not give the streams that its keys have alone",
-                     "use the threefry2x32 generator")  # fmt: skip
-    return Rule("xla", clause("move"))
-
 
 _moved = _movement.moved
 
@@ -39,14 +30,10 @@ _UNKNOWN = "samebits knows no rule for this primitive"
 _WAY_OUT = "compute it outside invariant(), or compose it of covered operations (samebits.jax.coverage lists them)"
 _REFUSED = {
     "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
-    "rng_bit_generator": (
-        "under vmap its rows do not get the streams that they have alone",
-        "use jax.random (threefry)",
-    ),
     "rng_uniform": ("it depends on hidden state", "use jax.random"),
 }
 _TABLE: dict[str, Callable[[Any], Rule]] = {
-    **dict.fromkeys([*_elementwise.FLOAT, *_elementwise.EXACT, *_elementwise.INTEGER, *_elementwise._LATER, "round",
+    **dict.fromkeys([*_elementwise.FLOAT, *_elementwise.EXACT, *_elementwise.INTEGER, "round",
                      "reduce_precision"],
                     _elementwise.elementwise),
     "select_n": _elementwise.select,
@@ -58,7 +45,8 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     **dict.fromkeys(_movement.VIEWS, _movement.view),
     **dict.fromkeys(_movement.XLA, _moved),
     **COLLECTIVES,
-    **dict.fromkeys(["random_bits", "random_seed", "random_fold_in", "random_split"], _random),
+    **dict.fromkeys(["random_bits", "random_seed", "random_fold_in", "random_split"], _random.keyed),
+    **dict.fromkeys(["rng_bit_generator", "rng_bit_generator_rows"], _random.generator),
     "complex": _movement.whole,
     "conj": _movement.whole,
     "split": _movement.split,
@@ -93,7 +81,7 @@ def rule_for(eqn: Any) -> Rule:
     Raises samebits.UncoveredOperation where it has none.
     """
     name = eqn.primitive.name
-    ours = eqn.primitive in _compat.jax_primitives() or eqn.primitive is _compat.accumulate_p
+    ours = eqn.primitive in _compat.jax_primitives() or eqn.primitive in _compat.OWN
     known = _TABLE.get(name) if ours else None
     if name in _REFUSED and (known is None or kinds(eqn) & {"f", "c", "n"}):
         raise refuse(eqn, *_REFUSED[name])

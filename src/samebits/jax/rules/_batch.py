@@ -12,9 +12,10 @@ from samebits.jax._rule import Rule, kind_of, refuse
 
 # Primitive -> axes of one problem, at the end of its first operand's shape.
 LINALG = {"cholesky": 2, "lu": 2, "qr": 2, "geqrf": 2, "householder_product": 2, "ormqr": 2, "eigh": 2, "svd": 2,
-          "eig": 2, "schur": 2, "hessenberg": 2, "tridiagonal": 2, "triangular_solve": 2, "fft": 0}  # fmt: skip
+          "eig": 2, "schur": 2, "hessenberg": 2, "tridiagonal": 2, "triangular_solve": 2,
+          "tridiagonal_solve": 1, "fft": 0}  # fmt: skip
 # Of each operand, where they differ.
-_CORES = {"householder_product": [2, 1], "ormqr": [2, 1, 2]}
+_CORES = {"householder_product": [2, 1], "ormqr": [2, 1, 2], "tridiagonal_solve": [1, 1, 1, 2]}
 
 
 def batched(eqn: Any) -> Rule:
@@ -27,7 +28,9 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
     name = eqn.primitive.name
     one = partial(eqn.primitive.bind, **eqn.params)
     if name == "triangular_solve" and eqn.params["left_side"]:
-        one = _by_columns(one)  # vmap over right-hand sides only has made columns of them
+        one = _by_columns(one)
+    if name == "tridiagonal_solve":
+        one = _by_columns(one)
     axes = len(eqn.params["fft_lengths"]) if name == "fft" else LINALG[name]
 
     def row(*operands: Any) -> list[Any]:
@@ -47,8 +50,9 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
 def _by_columns(one: Callable[..., Any]) -> Callable[..., Any]:
     """Solves for each right-hand side alone: vmap over right-hand sides only has made columns of them."""
 
-    def solve(a: Any, b: Any) -> Any:
-        return lax.map(lambda column: _first(one(a, column[:, None]))[:, 0], b.T).T
+    def solve(*operands: Any) -> Any:
+        *matrix, b = operands
+        return lax.map(lambda column: _first(one(*matrix, column[:, None]))[:, 0], b.T).T
 
     return solve
 

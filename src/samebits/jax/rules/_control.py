@@ -10,6 +10,7 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, kind_of
+from samebits.jax.rules._expand import program_of
 from samebits.jax.rules._movement import VIEWS, XLA
 from samebits.jax.rules._small import expanded
 
@@ -62,11 +63,11 @@ def inlined(eqn: Any) -> tuple[Any, list[int] | None] | None:
         p = eqn.params
         count = partial(lax.broadcasted_iota, "int32", p["shape"], p["dimension"])
         return _compat.trace(lambda: [lax.convert_element_type(count(), p["dtype"])], []), None
-    if ours and name not in _KEPT and (steps := expanded(eqn)) is not None:
+    if ours and name not in _KEPT and (steps := expanded(eqn) or program_of(eqn)) is not None:
         return steps, None
     if name == "reduce_precision" and ours and _keeps_all(eqn):
         return _compat.trace(lambda x: [x], [eqn.invars[0].aval]), None
-    if ours or not callable(getattr(eqn.primitive, "impl", None)):
+    if ours or eqn.primitive in _compat.OWN or not callable(getattr(eqn.primitive, "impl", None)):
         return None
     closed = _implementation(eqn)
     return None if closed is None else (closed, None)

@@ -11,7 +11,8 @@ from samebits.native._views import View, contiguous_strides
 # Moved by XLA, whatever the dtype.
 XLA = frozenset(
     "gather dynamic_slice dynamic_update_slice bitcast_convert_type optimization_barrier "
-    "random_wrap random_unwrap threefry2x32 create_token after_all copy_to_host_async "
+    "random_wrap random_unwrap threefry2x32 threefry4x32 philox2x32 philox4x32 create_token after_all "
+    "copy_to_host_async "
     "empty empty2 axis_index random_clone from_edtype to_edtype unstack tile iota_2x32_shape "
     "sharding_constraint layout_constraint device_put platform_index dce_sink pvary".split()
 )

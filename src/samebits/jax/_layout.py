@@ -1,7 +1,8 @@
-"""Weights of loops, in the order in which their products read them.
+"""What loops read and carry, laid out so that little of it moves.
 
 A product of a few rows with weights kept [n, k] spends its time turning them around; weights that a loop only reads can
-be turned once, outside. This is tuning: strides move no bit (clause FLAT-3).
+be turned once, outside. What a loop carries XLA copies to its place after each iteration, unless it is written there.
+This is tuning: strides and places move no bit (clause FLAT-3).
 """
 
 from typing import Any
@@ -27,6 +28,14 @@ def loop_constants(eqn: Any, body: Any) -> int:
     """How many of a body's first inputs it only reads; 0 for what is not a loop's body."""
     looped = loop(eqn)
     return looped[2] if looped is not None and looped[0] is body else 0
+
+
+def loop_carries(eqn: Any, body: Any) -> int:
+    """How many outputs of a body, the first ones, are its inputs behind the constants the next time."""
+    looped = loop(eqn)
+    if looped is None or looped[0] is not body:
+        return 0
+    return _compat.scan_counts(eqn.params)[1] if eqn.primitive.name == "scan" else len(eqn.outvars)
 
 
 def wants_turning(eqn: Any, operand: int) -> bool:

@@ -1,4 +1,4 @@
-"""A jaxpr as one flat list of equations: calls inlined, constants closed over, dead equations dropped."""
+"""A jaxpr as one flat list of equations: calls inlined, known branches taken, constants closed over, no dead ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ def _inline(closed: Any, arguments: Sequence[Value], equations: list[Equation], 
         if caller is not None and not _compat.user_line(eqn):  # in a library's jitted function
             eqn = eqn.replace(source_info=caller.source_info)
         inputs = [read(a) for a in eqn.invars]
-        body = inlined(eqn)
+        body = _known_branch(eqn, inputs) or inlined(eqn)
         if body is None:
             outputs = [Value(v.aval) for v in eqn.outvars]
             equations.append(Equation(eqn, inputs, outputs))
@@ -60,6 +60,15 @@ def _inline(closed: Any, arguments: Sequence[Value], equations: list[Equation], 
             outputs = _inline(inner, [inputs[i] for i in kept] if kept is not None else inputs, equations, eqn)
         env.update(zip(eqn.outvars, outputs, strict=True))
     return [read(a) for a in jaxpr.outvars]
+
+
+def _known_branch(eqn: Any, inputs: Sequence[Value]) -> tuple[Any, list[int]] | None:
+    """The branch of a cond whose index is a constant, and which inputs it takes (Diffrax has some); None elsewhere."""
+    if eqn.primitive.name != "cond" or eqn.primitive not in _compat.jax_primitives() or inputs[0].const is None:
+        return None
+    branches = eqn.params["branches"]
+    index = min(max(int(inputs[0].const), 0), len(branches) - 1)
+    return branches[index], list(range(1, len(inputs)))
 
 
 def _drop_dead(equations: list[Equation], outputs: list[Value]) -> list[Equation]:

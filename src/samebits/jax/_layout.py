@@ -1,7 +1,8 @@
-"""Weights of loops, in the order in which their products read them.
+"""What loops read and carry, laid out so that little of it moves.
 
 A product of a few rows with weights kept [n, k] spends its time turning them around; weights that a loop only reads can
-be turned once, outside. This is tuning: strides move no bit (clause FLAT-3).
+be turned once, outside. What a loop carries XLA copies to its place after each iteration, unless it is written there,
+and so what one branch of a cond changes and another one hands on. This is tuning: strides and places move no bit (clause FLAT-3).
 """
 
 from typing import Any
@@ -27,6 +28,20 @@ def loop_constants(eqn: Any, body: Any) -> int:
     """How many of a body's first inputs it only reads; 0 for what is not a loop's body."""
     looped = loop(eqn)
     return looped[2] if looped is not None and looped[0] is body else 0
+
+
+def carries(eqn: Any, body: Any) -> tuple[tuple[int, int], ...]:
+    """(output, input) of a body where one may take the place of the other: carried by a loop, or by another branch."""
+    if eqn.primitive.name == "cond":
+        others = [_compat.close(b).jaxpr for b in eqn.params["branches"] if b is not body]
+        places = [{v: i for i, v in enumerate(b.invars)} for b in others]
+        return tuple({j: at[v] for b, at in zip(others, places, strict=True) for j, v in enumerate(b.outvars)
+                      if not isinstance(v, _compat.Literal) and v in at}.items())  # fmt: skip
+    looped = loop(eqn)
+    if looped is None or looped[0] is not body:
+        return ()
+    count = _compat.scan_counts(eqn.params)[1] if eqn.primitive.name == "scan" else len(eqn.outvars)
+    return tuple((j, looped[2] + j) for j in range(count))
 
 
 def wants_turning(eqn: Any, operand: int) -> bool:

@@ -1,6 +1,7 @@
 """The one primitive that runs native code: a program (samebits.native._program) as an XLA FFI call."""
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -47,15 +48,21 @@ def _capsule(address: int) -> Any:
     return new(address, None, None)
 
 
-def run_program(words: np.ndarray, arguments: list[Any], results: list[tuple[tuple[int, ...], Any]]) -> list[Any]:
-    """Binds a program to its arguments; `results` are (shape, dtype) of what it returns."""
+def run_program(words: np.ndarray, arguments: list[Any], results: list[tuple[tuple[int, ...], Any]],
+                in_place: Sequence[tuple[int, int]] = ()) -> list[Any]:  # fmt: skip
+    """Binds a program to its arguments; `results` are (shape, dtype) of what it returns.
+
+    in_place: pairs (argument, result) that share memory; XLA copies the argument first where it is read later on.
+    """
     register()
-    return program_p.bind(*arguments, words=words.tobytes(), results=tuple((s, np.dtype(d)) for s, d in results))
+    types = tuple((s, np.dtype(d)) for s, d in results)
+    return program_p.bind(*arguments, words=words.tobytes(), results=types, in_place=tuple(in_place))
 
 
-def _lower(ctx: Any, *operands: Any, words: bytes, results: Any) -> Any:
-    return jax.ffi.ffi_lowering(TARGET)(ctx, *operands, program=np.frombuffer(words, np.int64))
+def _lower(ctx: Any, *operands: Any, words: bytes, results: Any, in_place: Any) -> Any:
+    lowering = jax.ffi.ffi_lowering(TARGET, operand_output_aliases=dict(in_place))
+    return lowering(ctx, *operands, program=np.frombuffer(words, np.int64))
 
 
-program_p.def_abstract_eval(lambda *_, words, results: [ShapedArray(s, d) for s, d in results])
+program_p.def_abstract_eval(lambda *_, words, results, in_place: [ShapedArray(s, d) for s, d in results])
 mlir.register_lowering(program_p, _lower, platform="cpu")

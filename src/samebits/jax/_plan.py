@@ -5,14 +5,14 @@ programs, one call each. An equation runs on the first level that its operands a
 program and are made by XLA only where XLA reads them.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from functools import cached_property
 from typing import Any
 
 from samebits.jax import _compat
 from samebits.jax._carry import carrier
 from samebits.jax._flatten import Equation, Value, flatten
-from samebits.jax._layout import loop, loop_constants, wants_turning
+from samebits.jax._layout import carries, loop, loop_constants, wants_turning
 from samebits.jax._rule import Rule, refuse
 from samebits.jax.rules import rule_for
 from samebits.jax.rules._collective import check_partial_products
@@ -24,10 +24,11 @@ class Plan:
     Raises samebits.UncoveredOperation where an equation has no rule at this level of promise.
     """
 
-    def __init__(self, closed: Any, promise: str, constants: int = 0, caller: Any = None):
+    def __init__(self, closed: Any, promise: str, constants: int = 0, places: Sequence[tuple[int, int]] = (), caller: Any = None):
         self.closed, self.promise = closed, promise  # kept alive: the ids of its bodies are keys of _inner
         self.constants = constants  # how many of the first inputs a loop hands to its body each time
-        self._inner: dict[tuple[int, int], Plan] = {}
+        self.places = places  # outputs that may take the place of inputs, by their numbers (_layout.carries)
+        self._inner: dict[tuple[int, int, Any], Plan] = {}
         self.equations, self.inputs, self.outputs = flatten(closed, caller)
         self.rules = {e: self._checked(e) for e in self.equations}
         self.maker = {v: e for e in self.equations for v in e.outputs}
@@ -47,9 +48,9 @@ class Plan:
 
     def inner(self, e: Equation, body: Any) -> "Plan":
         """The plan of a body of control flow (a jaxpr of the equation's parameters), made once."""
-        key = id(body), loop_constants(e.eqn, body)
+        key = id(body), loop_constants(e.eqn, body), carries(e.eqn, body)
         if key not in self._inner:
-            self._inner[key] = Plan(_compat.close(body), self.promise, key[1], e.eqn)
+            self._inner[key] = Plan(_compat.close(body), self.promise, *key[1:], e.eqn)
         return self._inner[key]
 
     def bodies(self, e: Equation) -> list["Plan"]:
@@ -75,6 +76,11 @@ class Plan:
                 else:
                     wishes[v].append(False)
         return frozenset(v for v, wish in wishes.items() if wish and all(wish))
+
+    @cached_property
+    def before(self) -> dict[Value, Value]:
+        """An output -> the input whose place it may take."""
+        return {self.outputs[j]: self.inputs[i] for j, i in self.places}
 
     def check(self) -> None:
         """Raises UncoveredOperation for what nested jaxprs hold without a rule."""

@@ -127,6 +127,7 @@ class _Run:
         program = ComplexProgram()
         views: dict[Value, View] = {}
         arguments: list[Any] = []
+        numbers: dict[Value, int] = {}
 
         def argument(array: Any, aval: Any) -> View:
             arguments.append(array)
@@ -144,6 +145,7 @@ class _Run:
                 elif value in self.as_is:
                     views[value] = argument(self.as_is[value], value.aval)
                 else:
+                    numbers[value] = len(arguments)
                     views[value] = argument(self.read(value), value.aval)
             return views[value]
 
@@ -158,6 +160,9 @@ class _Run:
         words = program.words([look(v) for v in wanted])
         final = {v for v in wanted if self.is_whole and v in self.plan.outputs and carrier(v.aval) is not None}
         types = [(v.aval if v in final else carried(v.aval)).dtype for v in wanted]
-        outputs = run_program(words, arguments, [(v.aval.shape, t) for v, t in zip(wanted, types, strict=True)])
+        looped = [(numbers.get(self.plan.before.get(v)), j) for j, v in enumerate(wanted)]
+        in_place = [pair for pair in looped if pair in program.in_place]
+        results = [(v.aval.shape, t) for v, t in zip(wanted, types, strict=True)]
+        outputs = run_program(words, arguments, results, in_place)
         for v, array in zip(wanted, outputs, strict=True):
             (self.as_is if v in final else self.env)[v] = array

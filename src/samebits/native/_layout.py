@@ -33,6 +33,7 @@ def lay_out(program: Program, outputs: list[View]) -> np.ndarray:
     views = [View(n, n.dtype, n.shape, contiguous_strides(n.shape)) for n in results]
     live = _live(program.nodes, results)
     layout = _Layout(live, views)
+    program.in_place = layout.in_place(program.arguments, results)
     return layout.encode(program.arguments, results)
 
 
@@ -128,6 +129,27 @@ class _Layout:
         step.nodes.append(node)
         self.step_of[node] = len(self.steps)
         self.steps.append(step)
+
+    # ---- what may be written where an argument was ----
+
+    def in_place(self, arguments: list[Node], results: list[Node]) -> set[tuple[int, int]]:
+        """(argument, result): a map writes the result, and it alone reads the argument, in the order of the result."""
+        reads: dict[Node, set[tuple[int, View]]] = {n: set() for n in arguments}
+        for node, at in self.step_of.items():
+            for view in map(self.resolve, node.operands):
+                if view.node in reads:
+                    reads[view.node].add((at, replace(view, dtype=view.node.dtype)))
+        found = set()
+        for i, argument in enumerate(arguments):
+            if len(reads[argument]) != 1:
+                continue
+            ((at, view),) = reads[argument]
+            step = self.steps[at]
+            whole = view.offset == 0 and view.strides == contiguous_strides(view.shape) and view.size == argument.size
+            if step.kind == "map" and whole and view.shape == step.shape:
+                made = [j for j, n in enumerate(results) if self.step_of.get(n) == at]
+                found |= {(i, j) for j in made if item_size(results[j].dtype) == item_size(argument.dtype)}
+        return found
 
     # ---- words ----
 

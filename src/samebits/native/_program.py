@@ -92,6 +92,8 @@ class Program:
         self.nodes: list[Node] = []
         self.arguments: list[Node] = []
         self._seen: dict[Any, Node] = {}
+        self.in_place: set[tuple[int, int]] = set()
+        """Pairs (argument, result) that may be the same memory, once `words` has been called."""
 
     # ---- nodes ----
 

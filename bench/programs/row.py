@@ -16,6 +16,6 @@ def count(n: int) -> str:
 
 
 def gradients(loss: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """(weights, rows) -> the gradient of each row's loss; invariant() is innermost, so that vmap and grad go through it."""
+    """(weights, rows) -> the gradient of each row's loss; invariant() is innermost: vmap and grad go through it."""
     stock, ours = (jax.vmap(jax.grad(f), in_axes=(None, 0)) for f in (loss, invariant(loss)))
     return stock, ours

@@ -21,6 +21,7 @@ def _rows(clause_of: dict[str, str]) -> dict[str, Operation]:
 
 OPERATIONS: dict[str, Operation] = {
     "dot": Operation("DOT-3", "matmul"),
+    "psum": Operation("NAM-1", "accumulate"),
     **_rows(
         {
             "dot_general": "FLAT-2",
@@ -79,7 +80,6 @@ OPERATIONS: dict[str, Operation] = {
             "rotary rotary_vjp": "ROW-12",
         }
     ),
-    "psum": Operation("NAM-1", "accumulate"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "exact": Operation("EXACT-1"),

@@ -21,6 +21,7 @@ def _rows(clause_of: dict[str, str], prefix: str = "") -> dict[str, Operation]:
 
 OPERATIONS: dict[str, Operation] = {
     "dot": Operation("DOT-3", "matmul"),
+    "psum": Operation("NAM-1", "accumulate"),
     **_rows(
         {
             "dot_general": "FLAT-2",
@@ -100,7 +101,6 @@ OPERATIONS: dict[str, Operation] = {
         "complex_",
     ),
     "complex_dot": Operation("CPX-12", "matmul"),
-    "psum": Operation("NAM-1", "accumulate"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "top_k_by_total_order": Operation("TOP-4"),

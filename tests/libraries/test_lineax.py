@@ -53,6 +53,18 @@ def solve_without_a_matrix(solver, diagonal, b):
     return solution.stats["num_steps"], solution.value
 
 
+def test_a_tridiagonal_solver():
+    """Stock holds as well on this machine."""
+
+    def f(row):
+        diagonal, lower, upper, b = row
+        return lx.linear_solve(lx.TridiagonalLinearOperator(diagonal, lower, upper), b).value
+
+    found = compare(f, (jnp.abs(B) + 3, GENERAL[:, 0, :5], GENERAL[:, 1, :5], GENERAL[:, 2]))
+    assert found.invariant.drifted == []
+    found.assert_close()
+
+
 @pytest.mark.parametrize("name", ITERATIVE)
 def test_iterative_solvers(name):
     found = compare(lambda row: solve_without_a_matrix(ITERATIVE[name], *row), ROWS)

@@ -138,7 +138,7 @@ SAMPLES: list[Callable[[Any], Any]] = [
     lambda x: x.at[0].subtract(x[1]),
     lambda x: lax.scatter_sub(x, jnp.zeros((1, 1), jnp.int32), x[:1], lax.ScatterDimensionNumbers((1,), (0,), (0,))),
     lambda x: lax.mulhi(x, x),
-    lambda x: lax.ragged_dot(x, x[None], jnp.full((1,), 4, jnp.int32)),
+    lambda x: lax.ragged_dot(x, jnp.stack([x, x]), jnp.array([1, 3])),
     # linear algebra
     lambda x: lax.linalg.householder_product(x, x[0]),
     lambda x: lax.linalg.hessenberg(x),

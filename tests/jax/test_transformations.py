@@ -170,7 +170,7 @@ def test_static_arguments():
     two = bits(sj.invariant(lambda x: jnp.tanh(jnp.tanh(x @ W) / 3 @ W) / 3)(X[0]))
     whole = jax.jit(sj.invariant(f), static_argnums=1, static_argnames="act")
     assert bits(whole(X[0], 2, act=jnp.tanh)) == two
-    assert bits(jax.vmap(sj.invariant(lambda x: f(x, 2, jnp.tanh)))(X)[0]) == two
+    assert bits(jax.vmap(sj.invariant(lambda x: f(x, 2, act=jnp.tanh)))(X)[0]) == two
     assert whole(X[0], 1, act=jnp.tanh).tolist() != whole(X[0], 2, act=jnp.tanh).tolist()
 
 

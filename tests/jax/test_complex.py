@@ -211,7 +211,7 @@ def test_batch_level(f):
 
 def test_sorting_is_by_real_then_imaginary_parts():
     z = np.append(grid(), numbers(50))
-    x, y = np.asarray(z.real), np.asarray(z.imag)
+    x, y = np.real(z), np.imag(z)
     expected = np.lexsort((y, x))  # stable, NaNs last, zeros equal
     f = sj.invariant(lambda z: lax.sort((z, jnp.arange(len(z))), num_keys=1))
     ordered, index = f(z)

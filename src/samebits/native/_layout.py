@@ -29,12 +29,19 @@ def lay_out(program: Program, outputs: list[View]) -> np.ndarray:
         direct = view.is_whole and view.node.kind != "argument" and view.node not in results
         if direct and view.node.kind == "map" and view.node.params["name"] == "const":
             direct = False
-        results.append(view.node if direct else program.copy(view).node)
+        results.append(view.node if direct else _copy(program, view))
     views = [View(n, n.dtype, n.shape, contiguous_strides(n.shape)) for n in results]
     live = _live(program.nodes, results)
     layout = _Layout(live, views)
     program.in_place = layout.in_place(program.arguments, results)
     return layout.encode(program.arguments, results)
+
+
+def _copy(program: Program, view: View) -> Node:
+    """A buffer of its own: `Program.copy` may return one that there is."""
+    node = Node("join", view.dtype, view.shape, (view,), {"steps": [(0, contiguous_strides(view.shape))]})
+    program.nodes.append(node)
+    return node
 
 
 def _live(nodes: list[Node], roots: Iterable[Node]) -> list[Node]:

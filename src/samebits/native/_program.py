@@ -101,6 +101,14 @@ class Program:
         self.nodes.append(node)
         return _whole(node)
 
+    def _once(self, node: Node) -> View:
+        """A node, or the one that has computed the same before: derivatives repeat joins and products."""
+        key = (node.kind, node.dtype, node.shape, node.operands, repr(node.params))
+        if key not in self._seen:
+            self._seen[key] = node
+            self.nodes.append(node)
+        return _whole(self._seen[key])
+
     def argument(self, dtype: str, shape: Sequence[int]) -> View:
         """The next argument: a dense row-major array."""
         node = Node("argument", dtype, tuple(shape))
@@ -175,7 +183,7 @@ class Program:
     def join(self, dtype: str, shape: Sequence[int], pieces: list[tuple[View, int, Shape]]) -> View:
         """A new value written by copies, in order: each piece at an offset with strides (concatenate, pad)."""
         steps = [(offset, strides) for _, offset, strides in pieces]
-        return self._add(Node("join", dtype, tuple(shape), tuple(v for v, _, _ in pieces), {"steps": steps}))
+        return self._once(Node("join", dtype, tuple(shape), tuple(v for v, _, _ in pieces), {"steps": steps}))
 
     def dot(self, a: View, b: View, contract: tuple[Sequence[int], Sequence[int]],
             batch: tuple[Sequence[int], Sequence[int]], out_dtype: str) -> View:  # fmt: skip
@@ -202,7 +210,7 @@ class Program:
         b, b_strides = self._three(b, right)
         node = Node("dot", out_dtype, shape, (a, b), {
             "axes": axes, "sizes": sizes, "a": a_strides, "b": [b_strides[i] for i in (0, 2, 1)]})  # fmt: skip
-        return self._add(node)
+        return self._once(node)
 
     def _outer(self, a: View, b: View, batch: int, shape: Shape, out_dtype: str) -> View:
         """A product of one term, [batch, m] by [batch, n]: fma(a, b, +0) + (+0) is a * b + (+0), elementwise.
@@ -243,7 +251,7 @@ class Program:
             return self.reduce(op, view, range(len(kept), len(view.shape)), out_dtype)
         node = Node("reduce", out_dtype or view.dtype, tuple(view.shape[i] for i in kept), (view,),
                     {"op": REDUCTIONS[op], "layout": layout})  # fmt: skip
-        return self._add(node)
+        return self._once(node)
 
     def cumulative(self, op: str, view: View, axis: int, reverse: bool = False) -> View:
         """A cumulative sum, prod, max, min or logsumexp along an axis (clauses CUM-*)."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager, nullcontext
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from samebits.jax import _compat
 from samebits.jax._flatten import Equation, Value
 from samebits.jax.rules._batch import LINALG
 from samebits.jax.rules._collective import TYPING
@@ -336,7 +337,7 @@ def _pairs(f: Factors, left: Sequence[Value], right: Sequence[Value]) -> None:
 
 def _scan(f: Factors, plan: "Plan", e: Equation) -> None:
     body = f.body(plan, e, e.eqn.params["jaxpr"])
-    consts, carry = e.eqn.params["num_consts"], e.eqn.params["num_carry"]
+    consts, carry = _compat.scan_counts(e.eqn.params)
     end = consts + carry
     _pairs(f, e.inputs[:end], body.inputs[:end])
     _pairs(f, body.outputs[:carry], body.inputs[consts:end])

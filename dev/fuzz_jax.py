@@ -124,7 +124,7 @@ def far(seed: int, rows: Any, facts: set[str], ours: list[Any]) -> str | None:
 
 
 def _distance(values: list[Any], exact: list[Any]) -> float:
-    """The largest difference of two lists of arrays, relative to each array; inf where one is not finite."""
+    """The largest difference of two lists of arrays, relative to each array's size; inf where one is not finite."""
     most = 0.0
     for v, e in zip(values, exact, strict=True):
         v, e = np.asarray(v).astype(np.float64), np.asarray(e)

@@ -1,4 +1,4 @@
-"""What JAX computes by iteration (incomplete gamma and beta, gamma samples), tridiagonal and ragged systems."""
+"""Functions that JAX computes by iteration (incomplete gamma and beta, gamma samples), tridiagonal, ragged systems."""
 
 import jax
 import jax.numpy as jnp

@@ -132,7 +132,7 @@ def movement(d: Draw) -> None:
     x, dtype = d.pick(1)
     kind, axis = d.rng.integers(9), d.axis(x)
     if kind == 0:
-        out = jnp.transpose(x, d.rng.permutation(x.ndim))
+        out = jnp.transpose(x, d.rng.permutation(x.ndim).tolist())
     elif kind == 1:
         out = x.reshape(-1) if d.rng.random() < 0.5 else x.reshape(x.shape[-1], -1) if x.shape[-1] else x
     elif kind == 2:
@@ -243,11 +243,13 @@ def program(seed: int, facts: set[str], wide: bool = False) -> Callable[[Any, An
     """The program of a seed: arrays x, y and an integer to a list of float arrays. Facts of it are added to `facts`
     as it is traced: its dtypes, and "while" where it has no reverse derivative."""
 
+    dtypes = [str(v.dtype) for v in inputs(seed, 1)[:2]]
+
     def run(x: Any, y: Any, count: Any) -> list[Any]:
         rng = np.random.default_rng([seed, 2])
         d = Draw(rng, wide, count, facts)
-        for v in (x, y):
-            d.add(v, str(v.dtype))
+        for v, dtype in zip((x, y), dtypes, strict=True):
+            d.add(v, dtype)
         for _ in range(rng.integers(2, 8)):
             STEPS[rng.integers(len(STEPS))](d)
         return [v for v, _ in d.values[2:][-3:]] or [d.values[0][0] * 2]

@@ -15,7 +15,7 @@ FUNCTIONS = {
     "igamma": (lambda a, x, u: jax.scipy.special.gammainc(a, x)),
     "igammac": (lambda a, x, u: jax.scipy.special.gammaincc(a, x)),
     "igamma_grad_a": (lambda a, x, u: jax.grad(jax.scipy.special.gammainc)(a, x)),
-    "random_gamma_grad": (lambda a, x, u: lax.random_gamma_grad(a, x)),
+    "random_gamma_grad": (lambda a, x, u: lax.random_gamma_grad(a, x)),  # pyright: ignore
     "regularized_incomplete_beta": (lambda a, x, u: jax.scipy.special.betainc(a, x, u)),
 }
 

@@ -15,8 +15,8 @@ STATES = jnp.asarray(np.random.default_rng(0).integers(0, 2**32, (2, 3, 4), dtyp
 GENERATORS = "threefry2x32 threefry4x32 philox2x32 philox4x32 rbg unsafe_rbg".split()
 
 
-def draw(algorithm, dtype="uint16"):
-    return lambda state: lax.rng_bit_generator(state, (5, 2), dtype, algorithm=algorithm)
+def draw(algorithm):
+    return lambda state: lax.rng_bit_generator(state, (5, 2), np.dtype("uint16"), algorithm=algorithm)  # pyright: ignore
 
 
 @pytest.mark.parametrize("algorithm", lax.RandomAlgorithm)
@@ -37,7 +37,7 @@ def test_stock_draws_as_before():
     """JAX draws the rows of a batch from its first state; outside invariant() nothing changes. A negative control."""
     f = draw(lax.RandomAlgorithm.RNG_DEFAULT)
     first, drawn = jax.vmap(jax.vmap(f))(STATES)
-    state, whole = lax.rng_bit_generator(STATES[0, 0], (2, 3, 5, 2), "uint16")
+    state, whole = lax.rng_bit_generator(STATES[0, 0], (2, 3, 5, 2), np.dtype("uint16"))  # pyright: ignore
     assert bits(drawn) == bits(whole)
     assert bits(first) == bits(STATES.at[0, 0].set(state))
     assert bits(drawn[0, 1]) != bits(f(STATES[0, 1])[1])

@@ -120,7 +120,7 @@ def test_rules_of_users_are_kept():
     """Their derivatives are 42 and 7 times the true ones, in loops, under vmap and in second order."""
 
     def derivatives(x):
-        inside = sj.invariant(lambda v: jnp.sum(lax.scan(lambda c, a: (c, scaled(7, a)), 0.0, v)[1]))
+        inside = sj.invariant(lambda v: lax.scan(lambda c, a: (c, scaled(7, a)), 0.0, v)[1].sum())  # pyright: ignore
         jvp = sj.invariant(lambda v: jnp.sum(jax.vmap(forty_two)(v)))
         second = jax.jvp(jax.grad(jvp), (x,), (jnp.ones_like(x),))[1]
         return jax.grad(inside)(x), jax.grad(jvp)(x), jax.jvp(jvp, (x,), (x,))[1], second

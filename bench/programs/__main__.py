@@ -104,7 +104,9 @@ def main() -> None:
             if options.rows in name:
                 rows[name] = measure(stock, ours, arguments, options.seconds)
                 least, ratio = rows[name]["minimum_us"], rows[name]["ratio_of_minima"]
-                print(f"{name:44} {least['stock']:12,.1f} {least['invariant']:12,.1f} us {ratio:6.2f} x stock", flush=True)
+                print(
+                    f"{name:44} {least['stock']:12,.1f} {least['invariant']:12,.1f} us {ratio:6.2f} x stock", flush=True
+                )
     if not options.families and not options.rows:
         write(rows)
 

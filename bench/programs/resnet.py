@@ -20,7 +20,13 @@ def conv(w: jax.Array, x: jax.Array, stride: int) -> jax.Array:
 
 def make_conv(key: Any, size: int, before: int, after: int) -> dict[str, jax.Array]:
     w = jax.random.normal(key, (size, size, before, after)) * (2 / (size * size * before)) ** 0.5
-    return {"w": w, "mean": jnp.zeros(after), "var": jnp.ones(after), "scale": jnp.ones(after), "shift": jnp.zeros(after)}
+    return {
+        "w": w,
+        "mean": jnp.zeros(after),
+        "var": jnp.ones(after),
+        "scale": jnp.ones(after),
+        "shift": jnp.zeros(after),
+    }
 
 
 def conv_norm(p: dict[str, jax.Array], x: jax.Array, stride: int = 1) -> jax.Array:

@@ -14,7 +14,12 @@ LAYERS, HIDDEN, HEADS, TOKENS = 12, 576, 9, 128
 
 def make_weights(key: Any, layers: int) -> dict[str, Any]:
     """Weights with a leading axis of layers."""
-    shapes = {"qkv": (HIDDEN, 3 * HIDDEN), "out": (HIDDEN, HIDDEN), "up": (HIDDEN, 4 * HIDDEN), "down": (4 * HIDDEN, HIDDEN)}
+    shapes = {
+        "qkv": (HIDDEN, 3 * HIDDEN),
+        "out": (HIDDEN, HIDDEN),
+        "up": (HIDDEN, 4 * HIDDEN),
+        "down": (4 * HIDDEN, HIDDEN),
+    }
     keys = jax.random.split(key, len(shapes))
     drawn = {
         name: jax.random.normal(k, (layers, *shape)) * shape[0] ** -0.5

@@ -26,7 +26,9 @@ class Plan:
     Raises samebits.UncoveredOperation where an equation has no rule at this level of promise.
     """
 
-    def __init__(self, closed: Any, promise: str, constants: int = 0, places: Sequence[tuple[int, int]] = (), caller: Any = None):
+    def __init__(
+        self, closed: Any, promise: str, constants: int = 0, places: Sequence[tuple[int, int]] = (), caller: Any = None
+    ):
         self.closed, self.promise = closed, promise  # kept alive: the ids of its bodies are keys of _inner
         self.constants = constants  # how many of the first inputs a loop hands to its body each time
         self.places = places  # outputs that may take the place of inputs, by their numbers (_layout.carries)

@@ -2,7 +2,8 @@
 
 A product of a few rows with weights kept [n, k] spends its time turning them around; weights that a loop only reads can
 be turned once, outside. What a loop carries XLA copies to its place after each iteration, unless it is written there,
-and so what one branch of a cond changes and another one hands on. This is tuning: strides and places move no bit (clause FLAT-3).
+and so what one branch of a cond changes and another one hands on. This is tuning: strides and places move no bit
+(clause FLAT-3).
 """
 
 from typing import Any

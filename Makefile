@@ -50,7 +50,7 @@ lint: .venv/installed-strictly
 	$(BIN)/pyright
 
 bench: $(INSTALLED)
-	$(BIN)/python bench/programs.py
+	$(BIN)/python -m bench.programs
 
 $(BENCHES:%=bench-%): bench-%: .venv/peers
 	$(BIN)/python -m bench.$*

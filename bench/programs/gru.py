@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from bench.programs.row import Row, gradients
+from bench.programs.row import Row, gradients, mapped
 from samebits.jax import invariant
 
 STEPS, INPUTS, UNITS = 256, 32, 64
@@ -28,6 +28,6 @@ def rows() -> Iterator[Row]:
 
     xs = jax.random.normal(jax.random.key(1), (64, STEPS, INPUTS))
     yield "GRU, 256 steps, alone", forward, invariant(forward), (weights, xs[0])
-    yield "GRU, 256 steps, vmap(64)", *(jax.vmap(f, (None, 0)) for f in (forward, invariant(forward))), (weights, xs)
+    yield "GRU, 256 steps, vmap(64)", *mapped(forward, (None, 0)), (weights, xs)
     yield "GRU, gradient, alone", jax.grad(loss), jax.grad(invariant(loss)), (weights, xs[0])
     yield "GRU, gradients, vmap(64)", *gradients(loss), (weights, xs)

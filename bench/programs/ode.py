@@ -6,7 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from bench.programs.row import Row, gradients
+from bench.programs.row import Row, gradients, mapped
 from samebits.examples import neural_ode as ode
 from samebits.jax import invariant
 
@@ -19,6 +19,6 @@ def rows() -> Iterator[Row]:
 
     y0 = ode.make_input(64)
     yield "neural ODE, alone", ode.fn, invariant(ode.fn), (y0[0],)
-    yield "neural ODE, vmap(64)", jax.vmap(ode.fn), jax.vmap(invariant(ode.fn)), (y0,)
+    yield "neural ODE, vmap(64)", *mapped(ode.fn), (y0,)
     yield "neural ODE, gradient, alone", jax.grad(loss), jax.grad(invariant(loss)), (weights, y0[0])
     yield "neural ODE, gradients, vmap(64)", *gradients(loss), (weights, y0)

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from bench.programs.row import Row
+from bench.programs.row import Row, mapped
 from samebits.jax import invariant
 
 LAYERS, HIDDEN, HEADS, TOKENS = 12, 576, 9, 128
@@ -57,8 +57,7 @@ def rows() -> Iterator[Row]:
     weights = make_weights(jax.random.key(0), LAYERS)
     x = jax.random.normal(jax.random.key(1), (32, TOKENS, HIDDEN))
     for n in (1, 4, 32):
-        stock, ours = (jax.vmap(f, (None, 0)) for f in (forward, invariant(forward)))
-        yield f"transformer, 12 layers, 128 tokens, batch {n}", stock, ours, (weights, x[:n])
+        yield f"transformer, 12 layers, 128 tokens, batch {n}", *mapped(forward, (None, 0)), (weights, x[:n])
     one = jax.tree.map(lambda w: w[:1], weights)
     for n in (1, 4):
         yield f"transformer block, gradient, batch {n}", jax.grad(loss), jax.grad(invariant(loss)), (one, x[:n])

@@ -228,3 +228,44 @@ def test_hostile_top_k_is_refused(word, value, message):
     words[words.tolist().index(8, 8) + 9 + word] = value
     with pytest.raises(NativeError, match=message):
         CompiledProgram(words, [((4, 2), "float32"), ((4, 2), "int32")])(np.ones((4, 4), np.float32))
+
+
+def test_what_is_asked_for_twice_is_computed_once():
+    """Joins, products and sums over the same operands are one node each; results are still buffers of their own."""
+    program = Program()
+    x = program.argument("float32", (2, 3))
+
+    def ask():
+        both = program.join("float32", (4, 3), [(x, 0, (3, 1)), (x, 6, (3, 1))])
+        return both, program.dot(both, x, ((1,), (1,)), ((), ()), "float32"), program.reduce("sum", both, (0,))
+
+    first, second = ask(), ask()
+    assert all(a.node is b.node for a, b in zip(first, second, strict=True))
+    assert program.reduce("max", first[0], (0,)).node is not first[2].node
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    both = np.concatenate([a, a])
+    wanted = (both, both @ a.T, both.sum(0))
+    views = [*first, *second, *first, x, x, x.transpose((1, 0))]
+    outs = run(program, views, [a])
+    for out, want in zip(outs, (*wanted, *wanted, *wanted, a, a, a.T), strict=True):
+        assert np.array_equal(out, want)
+
+
+def test_what_may_be_written_in_place():
+    """Only a map's result, and only of an argument that it alone reads, in the order of the result."""
+    program = Program()
+    a, b, c, d, e = (program.argument("float32", (3, 3)) for _ in range(5))
+    outs = [
+        program.map("add", a, b.transpose((1, 0))),
+        program.map("mul", c, program.dot(c, b, ((1,), (0,)), ((), ()), "float32")),
+        program.map("lt", d, a.broadcast((3, 3), (0, 1))),
+        program.map("neg", e),
+        program.copy(e),
+    ]
+    program.words(outs)
+    assert program.in_place == {(0, 0), (0, 3), (3, 0), (3, 3)}, "b is transposed, c and e are read elsewhere too"
+    again = Program()
+    a, b, c = (again.argument("float32", shape) for shape in ((3, 3), (3, 1), (3, 3)))
+    outs = [again.map("add", a, b), again.map("lt", a, c), again.map("mul", a, a)]
+    again.words(outs)
+    assert again.in_place == {(0, 0), (0, 2), (2, 0), (2, 2)}

@@ -17,6 +17,8 @@ from samebits.jax._rule import Rule, refuse
 from samebits.jax.rules import rule_for
 from samebits.jax.rules._collective import check_partial_products
 
+_REPEATS = frozenset(["broadcast_in_dim", "reshape", "expand_dims", "squeeze"])
+
 
 class Plan:
     """The equations of one jaxpr, each with its rule and its level.
@@ -157,9 +159,17 @@ class Plan:
         chain = self.views_to(value)
         return chain[0].inputs[0] if chain else value
 
+    def _repeated(self, value: Value) -> Value:
+        """What a value repeats or has in another shape: XLA reads that, and repeats it inside of what it computes."""
+        e = self.maker.get(value)
+        while e is not None and e.name in _REPEATS and self.is_view(e):
+            value = e.inputs[0]
+            e = self.maker.get(value)
+        return value
+
     @cached_property
     def exports(self) -> dict[int, list[Value]]:
-        """What each native level returns: what another level reads of it, views as they are where XLA reads them."""
+        """What each native level returns: what another level reads of it, most views as they are where XLA does."""
         found: dict[int, dict[Value, None]] = {}
         for v in self.outputs:
             if self.level_of(v) % 2:
@@ -168,7 +178,7 @@ class Plan:
             if self.is_view(e):
                 continue
             for v in e.inputs:
-                source = self.root(v) if self.level[e] % 2 else v
+                source = self.root(v) if self.level[e] % 2 else self._repeated(v)
                 if self.level_of(source) % 2 and self.level_of(source) != self.level[e]:
                     found.setdefault(self.level_of(source), {})[source] = None
         return {level: list(values) for level, values in found.items()}

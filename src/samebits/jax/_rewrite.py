@@ -160,8 +160,9 @@ class _Run:
         words = program.words([look(v) for v in wanted])
         final = {v for v in wanted if self.is_whole and v in self.plan.outputs and carrier(v.aval) is not None}
         types = [(v.aval if v in final else carried(v.aval)).dtype for v in wanted]
-        looped = [(numbers.get(self.plan.before.get(v)), j) for j, v in enumerate(wanted)]
-        in_place = [pair for pair in looped if pair in program.in_place]
+        before = self.plan.before
+        places = [(numbers[before[v]], j) for j, v in enumerate(wanted) if before.get(v) in numbers]
+        in_place = [pair for pair in places if pair in program.in_place]
         results = [(v.aval.shape, t) for v, t in zip(wanted, types, strict=True)]
         outputs = run_program(words, arguments, results, in_place)
         for v, array in zip(wanted, outputs, strict=True):

@@ -11,7 +11,7 @@ from jax import lax
 import samebits.jax as sj
 from tests.jax.programs import bits, normal
 
-STEPS = 5
+STEPS, N = 5, 49  # N * N numbers are worth writing in place
 
 
 def compiled(f, *args):
@@ -39,8 +39,8 @@ def by_hand(step, carry, xs):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_a_sum_that_a_scan_carries(dtype):
     with jax.enable_x64(dtype == "float64"):
-        xs = normal(STEPS, 33).astype(dtype)
-        start = normal(33, 33, seed=1).astype(dtype)
+        xs = normal(STEPS, N).astype(dtype)
+        start = normal(N, N, seed=1).astype(dtype)
 
         def f(start, xs):
             return lax.scan(lambda c, x: (outer(c, x), None), start, xs)[0]
@@ -49,20 +49,20 @@ def test_a_sum_that_a_scan_carries(dtype):
         assert bits(out) == bits(by_hand(outer, start, xs))
         name = {"float32": "f32", "float64": "f64", "bfloat16": "u16"}[dtype]
         assert "output_to_operand_aliasing" in hlo
-        assert not copies(hlo, f"{name}[33,33]")
+        assert not copies(hlo, f"{name}[49,49]")
         assert bits(jax.jit(lambda s, xs: (sj.invariant(f)(s, xs), s))(start, xs)[1]) == bits(start)
 
 
 def test_a_while_that_carries():
-    xs = normal(STEPS, 33)
+    xs = normal(STEPS, N)
 
     def f(start, xs):
         return lax.while_loop(lambda c: c[0] < STEPS, lambda c: (c[0] + 1, outer(c[1], xs[c[0]])), (0, start))[1]
 
-    start = normal(33, 33, seed=1)
+    start = normal(N, N, seed=1)
     out, hlo = compiled(f, start, xs)
     assert bits(out) == bits(by_hand(outer, start, xs))
-    assert not copies(hlo, "f32[33,33]")
+    assert not copies(hlo, "f32[49,49]")
 
 
 STEP = {
@@ -77,14 +77,14 @@ STEP = {
 
 @pytest.mark.parametrize("name", STEP)
 def test_a_carry_that_a_step_reads_elsewhere_too(name):
-    start, xs = normal(17, 17, seed=1), normal(STEPS, 17)
+    start, xs = normal(N, N, seed=1), normal(STEPS, N)
     out, _ = compiled(lambda s, xs: lax.scan(lambda c, x: (STEP[name](c, x), None), s, xs)[0], start, xs)
     assert bits(out) == bits(by_hand(STEP[name], start, xs))
 
 
 def test_one_array_carried_twice():
     """Both carries begin as one array, and one of them takes the place of the other."""
-    x, xs = normal(17, 17), normal(STEPS, 17)
+    x, xs = normal(N, N), normal(STEPS, N)
 
     def step(c, x):
         return (c[1] + x, c[0] * x)
@@ -96,7 +96,7 @@ def test_one_array_carried_twice():
 
 def test_a_carry_that_is_kept_as_well():
     """The scan returns every state: XLA keeps what is overwritten."""
-    start, xs = normal(33, 33, seed=1), normal(STEPS, 33)
+    start, xs = normal(N, N, seed=1), normal(STEPS, N)
     (last, states), _ = compiled(lambda s, xs: lax.scan(lambda c, x: (outer(c, x), c), s, xs), start, xs)
     for i, x in enumerate(xs):
         assert bits(states[i]) == bits(start)
@@ -105,7 +105,7 @@ def test_a_carry_that_is_kept_as_well():
 
 
 def test_a_branch_that_changes_what_another_hands_on():
-    start, xs = normal(33, 33, seed=1), normal(STEPS, 33)
+    start, xs = normal(N, N, seed=1), normal(STEPS, N)
     signs = jnp.array([True, False, True, True, False])
 
     def f(start, xs, signs):
@@ -118,7 +118,7 @@ def test_a_branch_that_changes_what_another_hands_on():
     out, hlo = compiled(f, start, xs, signs)
     assert bits(out) == bits(by_hand(outer, start, [x for x, s in zip(xs, signs, strict=True) if s]))
     assert "conditional(" in hlo
-    assert not copies(hlo, "f32[33,33]")
+    assert not copies(hlo, "f32[49,49]")
 
 
 @pytest.mark.parametrize("index", [-1, 0, 1, 2, 7])

@@ -6,6 +6,7 @@ and so what one branch of a cond changes and another one hands on. This is tunin
 (clause FLAT-3).
 """
 
+import math
 from typing import Any
 
 from samebits.jax import _compat
@@ -17,6 +18,9 @@ _LOOPS = {
     "while": lambda p: (p["body_jaxpr"], p["cond_nconsts"], p["body_nconsts"]),
 }
 TURN = (1, 0)
+# Tuning: bytes from which a branch writes where its operand was. XLA copies the operand first where it is read later,
+# which is more common with branches than with loops, and a copy of fewer costs as much as one that is saved.
+_WORTHWHILE = 4096
 
 
 def loop(eqn: Any) -> tuple[Any, int, int] | None:
@@ -37,12 +41,16 @@ def carries(eqn: Any, body: Any) -> tuple[tuple[int, int], ...]:
         others = [_compat.close(b).jaxpr for b in eqn.params["branches"] if b is not body]
         places = [{v: i for i, v in enumerate(b.invars)} for b in others]
         return tuple({j: at[v] for b, at in zip(others, places, strict=True) for j, v in enumerate(b.outvars)
-                      if not isinstance(v, _compat.Literal) and v in at}.items())  # fmt: skip
+                      if not isinstance(v, _compat.Literal) and v in at and _is_large(v.aval)}.items())  # fmt: skip
     looped = loop(eqn)
     if looped is None or looped[0] is not body:
         return ()
     count = _compat.scan_counts(eqn.params)[1] if eqn.primitive.name == "scan" else len(eqn.outvars)
     return tuple((j, looped[2] + j) for j in range(count))
+
+
+def _is_large(aval: Any) -> bool:
+    return hasattr(aval, "dtype") and math.prod(aval.shape) * aval.dtype.itemsize >= _WORTHWHILE
 
 
 def wants_turning(eqn: Any, operand: int) -> bool:

@@ -83,8 +83,13 @@ class Plan:
 
     @cached_property
     def before(self) -> dict[Value, Value]:
-        """An output -> the input whose place it may take."""
-        return {self.outputs[j]: self.inputs[i] for j, i in self.places}
+        """An output -> the input whose place it takes: XLA would copy first what other levels read too."""
+        readers: dict[Value, set[int]] = {}
+        for e in self.equations:
+            for v in e.inputs:
+                readers.setdefault(v, set()).add(self.level[e])
+        pairs = [(self.outputs[j], self.inputs[i]) for j, i in self.places]
+        return {new: old for new, old in pairs if readers.get(old) == {self.level_of(new)} and old not in self.outputs}
 
     def check(self) -> None:
         """Raises UncoveredOperation for what nested jaxprs hold without a rule."""

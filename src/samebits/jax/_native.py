@@ -29,12 +29,11 @@ def register() -> None:
     xla = ctypes.CDLL(str(library_path("libsamebits_xla")))
     xla.samebits_program_type_id.restype = ctypes.c_void_p
     xla.samebits_program_type_info.restype = ctypes.c_void_p
-    capsule = _capsule
     jax.ffi.register_ffi_type(
         "samebits_program_state",
         {
-            "type_id": capsule(xla.samebits_program_type_id()),
-            "type_info": capsule(xla.samebits_program_type_info()),
+            "type_id": _capsule(xla.samebits_program_type_id()),
+            "type_info": _capsule(xla.samebits_program_type_info()),
         },
         platform="cpu",
     )

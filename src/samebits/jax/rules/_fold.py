@@ -17,7 +17,7 @@ from jax import lax
 
 from samebits._rules import clause
 from samebits.jax import _compat
-from samebits.jax._rule import Rule, is_native, kind_of, kinds, refuse
+from samebits.jax._rule import Rule, kind_of, kinds, refuse
 from samebits.jax.rules._windows import arrange, over_windows
 from samebits.native._program import Program
 from samebits.native._views import View
@@ -71,10 +71,9 @@ def fold_windows(eqn: Any) -> Rule:
 
 
 def _check(eqn: Any) -> None:
-    """Refuses dtypes that a native program cannot hold; integers may be moved beside it."""
-    if any(kind_of(v.aval) in "cn" and not is_native(v.aval) for v in eqn.invars):
-        raise refuse(eqn, "native programs do not compute in these dtypes", "reduce real and imaginary parts, or "
-                     "convert to float32 first")  # fmt: skip
+    """Refuses what stays as it is for the sake of its function (_small.expanded), and a native program cannot hold."""
+    if "n" in kinds(eqn):
+        raise refuse(eqn, "a function's reduction of floats of 8 bits or less has no rule", "convert to float32 first")
 
 
 # ---- one sum, product, maximum or minimum for each operand ----

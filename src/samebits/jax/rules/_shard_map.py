@@ -11,6 +11,7 @@ from samebits.jax._rule import Rule
 
 
 def shard_map(eqn: Any) -> Rule:
+    """shard_map again, over the rewritten body."""
     return Rule("xla", clause("control"), emit=_emit)
 
 

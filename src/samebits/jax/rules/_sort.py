@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, kind_of, refuse
+from samebits.jax._rule import Rule, kind_of, refuse_tiny
 from samebits.native._pairs import PARTS
 
 _BITS = {"float16": ("int16", 0x7C00), "bfloat16": ("int16", 0x7F80), "float32": ("int32", 0x7F800000),
@@ -18,9 +18,10 @@ _BITS = {"float16": ("int16", 0x7C00), "bfloat16": ("int16", 0x7F80), "float32":
 
 
 def sort(eqn: Any) -> Rule:
+    """A sort by any number of keys; integers are XLA's as they are."""
     keys = eqn.invars[: eqn.params["num_keys"]]
     if any(kind_of(v.aval) == "n" for v in keys):
-        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "sort by float32")
+        raise refuse_tiny(eqn)
     if not any(kind_of(v.aval) in "fc" for v in keys):
         return Rule("xla", clause("sort"))
     return Rule("xla", clause("sort"), emit=_emit)

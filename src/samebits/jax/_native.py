@@ -9,10 +9,10 @@ import jax
 import numpy as np
 from jax.interpreters import mlir
 
-from samebits.jax._compat import ShapedArray, jex
+from samebits.jax._compat import Primitive, ShapedArray
 from samebits.native._library import library, library_path
 
-program_p = jex.Primitive("samebits_program")
+program_p = Primitive("samebits_program")
 program_p.multiple_results = True
 TARGET = "samebits_program"
 

@@ -44,7 +44,7 @@ def remat(eqn: Any) -> Rule:
     def emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
         if eqn.params["differentiated"] and eqn.params["prevent_cse"]:
             values = list(lax.optimization_barrier(tuple(values)))
-        return list(_compat.jex.jaxpr_as_fun(rewrite(eqn.params["jaxpr"]))(*values))
+        return list(_compat.jaxpr_as_fun(rewrite(eqn.params["jaxpr"]))(*values))
 
     return Rule("xla", clause("control"), emit=emit)
 

@@ -205,7 +205,7 @@ class _Joined:
 
     def __init__(self, eqn: Any, body: Any, rewrite: _Rewrite):
         self.dtypes = [v.aval.dtype for v in body.jaxpr.invars]
-        self.function, self.rewrite = jax.vmap(_compat.jex.jaxpr_as_fun(body)), rewrite
+        self.function, self.rewrite = jax.vmap(_compat.jaxpr_as_fun(body)), rewrite
 
     def __call__(self, left: list[Any], right: list[Any]) -> list[Any]:
         shape = left[0].shape
@@ -213,5 +213,5 @@ class _Joined:
         if size == 0:
             return left
         closed = _compat.trace(self.function, [_compat.ShapedArray((size,), d) for d in self.dtypes])
-        outs = _compat.jex.jaxpr_as_fun(self.rewrite(closed))(*(x.reshape(size) for x in [*left, *right]))
+        outs = _compat.jaxpr_as_fun(self.rewrite(closed))(*(x.reshape(size) for x in [*left, *right]))
         return [x.reshape(shape) for x in outs]

@@ -37,7 +37,7 @@ def _program(names: tuple[Any, ...]) -> Any:
 
 
 def _product(names: tuple[Any, ...], a: Any, b: Any) -> Any:
-    names, k = _compat.in_axis_order(names), a.shape[-1]
+    names, k = _compat.in_mesh_order(names), a.shape[-1]
     multiply = partial(lax.dot_general, preferred_element_type=wide(a.dtype))
     if k % CHUNK or k == 0:
         a, b = _compat.gather_alike(a, names, a.ndim - 1), _compat.gather_alike(b, names, 0)

@@ -26,7 +26,6 @@ from samebits.jax._compat._devices import (
     bind_reduction as bind_reduction,
     devices_of as devices_of,
     gather_alike as gather_alike,
-    in_axis_order as in_axis_order,
     in_mesh_order as in_mesh_order,
     is_for_export as is_for_export,
     is_in_shard_map as is_in_shard_map,

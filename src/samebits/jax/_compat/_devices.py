@@ -128,16 +128,12 @@ def axes_size(eqn: Any, names: Sequence[Any]) -> int:
     return math.prod(sizes.get(n, 0) for n in names)
 
 
-def in_mesh_order(eqn: Any, names: Sequence[Any]) -> tuple[Any, ...]:
-    """Named axes in the order of the mesh that an equation was traced under, outermost first."""
-    mesh = eqn.ctx.cur_abstract_mesh
+def in_mesh_order(names: Sequence[Any], eqn: Any = None) -> tuple[Any, ...]:
+    """Named axes in the order of the mesh that an equation was traced under (none given: that is traced under now),
+    outermost first; those of vmaps lie inside (clause NAM-2)."""
+    mesh = mesh_lib.get_abstract_mesh() if eqn is None else eqn.ctx.cur_abstract_mesh
     order = [*(mesh.axis_names if mesh is not None else ()), *core.get_axis_env().axis_sizes]
     return tuple(sorted(names, key=order.index))
-
-
-def in_axis_order(names: Sequence[Any]) -> tuple[Any, ...]:
-    """Named axes in the order of the mesh that is traced under, outermost first."""
-    return tuple(sorted(names, key=[*core.get_axis_env().axis_sizes].index))
 
 
 def gather_alike(x: Any, names: tuple[Any, ...], axis: int) -> Any:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from samebits.jax._flatten import Equation, Value
 
 _SUMS = {"psum": "accumulate", "psum_invariant": "accumulate"}
-_REDUCE = {**_SUMS, "samebits_accumulate": "accumulate", "pmax": "max", "pmin": "min"}
+_REDUCE = {**_SUMS, _compat.accumulate_p.name: "accumulate", "pmax": "max", "pmin": "min"}
 _SCATTER = frozenset({"reduce_scatter"})
 # Only move: XLA copies between devices.
 MOVE = frozenset("all_gather all_gather_invariant all_to_all ragged_all_to_all ppermute pbroadcast axis_index".split())
@@ -102,7 +102,7 @@ def _emit_exact(eqn: Any, values: list[Any], _: Callable[[Any], Any]) -> list[An
 
 
 def _emit_reduce(op: str, eqn: Any, values: list[Any], _: Callable[[Any], Any]) -> list[Any]:
-    named = _compat.in_mesh_order(eqn, [a for a in _axes(eqn) if not isinstance(a, int)])
+    named = _compat.in_mesh_order([a for a in _axes(eqn) if not isinstance(a, int)], eqn)
     inner = sorted(a for a in _axes(eqn) if isinstance(a, int))
     out = []
     for value, v in zip(values, eqn.invars, strict=True):
@@ -131,7 +131,7 @@ def _in_mesh_order(eqn: Any, rows: Any) -> Any:
     if len(names) == 1:
         return rows
     sizes = [_compat.axes_size(eqn, [a]) for a in names]
-    order = [names.index(a) for a in _compat.in_mesh_order(eqn, names)]
+    order = [names.index(a) for a in _compat.in_mesh_order(names, eqn)]
     split = rows.reshape(*sizes, *rows.shape[1:])
     return lax.transpose(split, [*order, *range(len(names), split.ndim)]).reshape(rows.shape)
 

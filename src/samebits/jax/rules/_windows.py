@@ -82,7 +82,7 @@ def _choice(eqn: Any) -> str:
     if "n" in found:
         raise refuse_tiny(eqn)
     if "c" in found:
-        raise refuse(eqn, "the choice of a complex number has no clause", "choose by real parts")
+        raise refuse(eqn, "a choice among complex numbers has no clause (CPX-15)", "choose by real parts")
     name = eqn.params["select_prim"].name
     if name not in _CHOICE:
         raise refuse(eqn, f"it selects by {name}, of which samebits knows no order", "select by lax.ge_p or lax.le_p")

@@ -20,7 +20,7 @@ _BODIES = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr"), "cond": ("
 CONTROL = frozenset(_BODIES)
 CALLBACKS = frozenset("pure_callback io_callback debug_callback debug_print".split())
 _KEPT = frozenset(
-    [*CALLBACKS, *VIEWS, *XLA, *MOVE, *TYPING, *"select_n split concatenate stack tie pad scatter iota".split()]
+    [*CALLBACKS, *VIEWS, *XLA, *MOVE, *TYPING, *"select_n split concatenate stack tie pad scatter sort iota".split()]
 )
 """Primitives that only move floats, or hand them out: on 8-bit floats they stay as they are."""
 

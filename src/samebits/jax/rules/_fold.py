@@ -73,7 +73,9 @@ def fold_windows(eqn: Any) -> Rule:
 def _check(eqn: Any) -> None:
     """Refuses what stays as it is for the sake of its function (_small.expanded), and a native program cannot hold."""
     if "n" in kinds(eqn):
-        raise refuse(eqn, "a function's reduction of floats of 8 bits or less has no rule", "convert to float32 first")
+        raise refuse(
+            eqn, "floats of 8 bits or less have no rule for a reduction by a function", "convert to float32 first"
+        )
 
 
 # ---- one sum, product, maximum or minimum for each operand ----

@@ -56,6 +56,6 @@ def test_folds():
 
 def test_no_order_of_complex_numbers():
     z = complexes(4, 4)
-    with pytest.raises(samebits.UncoveredOperation, match="no clause .CPX-15."):
+    with pytest.raises(samebits.UncoveredOperation, match="no clause"):
         sj.invariant(lambda z: jax.jvp(lambda z: lax.reduce_window(
             z, np.complex64(-np.inf), lax.max, (2, 2), (1, 1), "VALID"), (z,), (z,)))(z)  # fmt: skip

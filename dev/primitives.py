@@ -25,6 +25,8 @@ from samebits.jax._rule import kinds
 from samebits.jax.rules import _control, _refused
 
 PAGE = Path(__file__).parents[1] / "docs" / "primitives.md"
+_ON_DEMAND = ("pallas_call",)
+"""Primitives of modules that may not be loaded."""
 KINDS = {"f": "real floats", "c": "complex", "n": "8-bit floats", "i": "integers, bools", "o": "keys and others"}
 _HEAD = """\
 # JAX's primitives, and their rules
@@ -103,14 +105,14 @@ def kind(eqn: Any) -> str:
 
 def family(name: str) -> str:
     """The module of the primitive's rule."""
-    return rules._TABLE[name].__module__ if name in rules._TABLE else _refused.__name__
+    return rules.TABLE[name].__module__ if name in rules.TABLE else _refused.__name__
 
 
 def lines() -> tuple[list[Line], list[str], list[str]]:
     """The page's lines; primitives that neither a rule nor a refusal names; those of the table that were not asked."""
     names = sorted(p.name for p in _compat.jax_primitives())
     found = {name: Line(name, family(name)) for name in names}
-    unknown = [n for n in names if not ({n} & (rules._TABLE.keys() | rules._REFUSED.keys() | rules.REFUSED.keys()))]
+    unknown = [n for n in names if not ({n} & (rules.TABLE.keys() | rules.REFUSED.keys()))]
     for eqn in sample_equations():
         if eqn.primitive.name in found and eqn.primitive in _compat.jax_primitives():
             found[eqn.primitive.name].add(kind(eqn), answer(eqn))
@@ -126,8 +128,8 @@ def lines() -> tuple[list[Line], list[str], list[str]]:
     written = set(_control.CALLS) | {n for n in unknown if found[n].level in ("as", "batch")}
     for name in written & found.keys():
         found[name].family = _control.__name__
-    for name, why in rules._REFUSED.items():  # of modules that are loaded on demand
-        found.setdefault(name, Line(name, _refused.__name__, {"f": {_refusal(*why): None}}))
+    for name in _ON_DEMAND:
+        found.setdefault(name, Line(name, _refused.__name__, {"f": {_refusal(*rules.REFUSED[name]): None}}))
     unasked = [line.name for line in found.values() if not line.cells]
     return list(found.values()), [n for n in unknown if n not in written], unasked
 
@@ -198,7 +200,7 @@ def problems(found: list[Line], unknown: Iterable[str], unasked: Iterable[str]) 
             f"no sample equation reaches the rules of {', '.join(unasked)}\n"
             "  way out: add a program that has one to dev/primitive_samples.py"
         )
-    both = sorted(rules._TABLE.keys() & rules.REFUSED.keys())
+    both = sorted(rules.TABLE.keys() & rules.REFUSED.keys())
     if both:
         yield f"both a rule and a refusal: {', '.join(both)}\n  way out: delete them from rules/_refused.py"
     if written_for() == jax.__version__ and PAGE.read_text() != page(found):

@@ -58,7 +58,7 @@ def compiled(f, *args):
 
 def special(dtype):
     """Eight rows of every kind of bits: NaNs with payloads, subnormals, -0."""
-    width = {"float32": np.uint32, "bfloat16": np.uint16}[dtype]
+    width = {"float32": np.uint32, "bfloat16": np.uint16, "float8_e5m2": np.uint8}[dtype]
     words = np.random.default_rng(7).integers(0, np.iinfo(width).max, (8, 4, 8), width, endpoint=True)
     return jnp.asarray(words.view(jnp.dtype(dtype)))
 
@@ -123,7 +123,7 @@ def psum_scatter_is_part_of_psum():
 @check
 def movement_moves_all_bits():
     turn = [(i, (i + 1) % 8) for i in range(8)]
-    for dtype in ("float32", "bfloat16"):
+    for dtype in ("float32", "bfloat16", "float8_e5m2"):
         x = special(dtype)
         rows = np.asarray(x)
         assert bits(both_ways(lambda v: lax.all_gather(v[0], "d")[None], x, out_specs=P("d"))) == bits(

@@ -14,7 +14,7 @@ from jax import lax
 import samebits
 import samebits.jax as sj
 from samebits import order
-from samebits.jax.rules import _TABLE
+from samebits.jax.rules import TABLE
 from tests.jax.programs import bits, normal
 from tests.jax.test_reference import reference
 
@@ -196,7 +196,7 @@ def test_qr_at_batch_level():
 
 
 def test_the_line_of_a_refusal_in_a_librarys_function(monkeypatch):
-    monkeypatch.delitem(_TABLE, "conv_general_dilated")
+    monkeypatch.delitem(TABLE, "conv_general_dilated")
 
     def f(x):
         return lax.scan(lambda c, a: (c, jnp.convolve(x, x[:3]).sum() * a), 0, x)[1]

@@ -161,3 +161,14 @@ def test_linear_algebra_of_16_bits_is_that_of_float32():
         many = jax.vmap(f)(jnp.stack([x, x * 2, x.T]))
         assert bits(many[0]) == bits(f(x))
         assert sj.invariant(lax.linalg.cholesky)(x).dtype == dtype
+
+
+def test_sorting_moves_all_bits():
+    codes = np.random.default_rng(3).permutation(256).astype(np.uint8)
+    place = np.arange(256, dtype=np.int32)
+    keys, order_of = sj.invariant(lambda x, i: lax.sort((x, i), num_keys=1))(codes.view(E5M2), place)
+    assert np.array_equal(np.asarray(keys).view(np.uint8), codes[np.asarray(order_of)])
+    wide, at = sj.invariant(lambda x, i: lax.sort((x, i), num_keys=1))(codes.view(E5M2).astype(np.float32), place)
+    assert bits((order_of, np.asarray(keys)[:250].astype(np.float32))) == bits((at, np.asarray(wide)[:250]))
+    moved = sj.invariant(lambda i, x: lax.sort((i, x), num_keys=1)[1])(-place, codes.view(E5M2))
+    assert np.array_equal(np.asarray(moved).view(np.uint8), codes[::-1])

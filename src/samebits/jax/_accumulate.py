@@ -176,6 +176,7 @@ def sum_rows(rows: Any) -> Any:
 
 
 def add_trees(older: Any, newer: Any) -> Any:
+    """Two trees of one structure, added leaf by leaf; the older on the left (JOIN-1)."""
     return jax.tree_util.tree_map(jnp.add, older, newer)
 
 

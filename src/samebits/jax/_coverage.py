@@ -28,10 +28,11 @@ class CoveredEquation:
     """One equation.
 
     primitive; line (the user's "file:line (function)", "" where none is known); rule ("native": float work in a native
-    program, "exact": movement, integers and bits, nothing rounds, "xla": control flow, callbacks and the calls of level
-    batch, "refused"); clause (of spec/order.md; "" where refused); level ("portable", "batch", "refused"); depth (0 for
-    the program, one more in each body of control flow); types ("float32[3] -> float32[]"); reason and way_out of a
-    refusal.
+    program, "exact": movement and integers that either side does, "xla": what XLA holds: other movement and integers,
+    control flow, callbacks, calls of level batch, and what puts native programs together (scatters, collectives,
+    reductions by a function), "refused"); clause (of spec/order.md; "" where refused); level ("portable", "batch",
+    "refused"); depth (0 for the program, one more in each body of control flow); types ("float32[3] -> float32[]");
+    reason and way_out of a refusal.
     """
 
     primitive: str

@@ -29,7 +29,7 @@ _ELEMENTWISE = frozenset([*FLOAT, *EXACT, *INTEGER, *TYPING]) | frozenset(
 )
 _REDUCTIONS = frozenset("reduce_sum reduce_prod reduce_max reduce_min reduce_and reduce_or reduce_xor argmax argmin "
                         "psum pmax pmin".split())  # fmt: skip
-ACCUMULATE = "samebits_accumulate"
+ACCUMULATE = _compat.accumulate_p.name
 # Reductions that are exact in any order, and what joins their results over devices.
 EXACT_REDUCTIONS = {"reduce_max": "pmax", "reduce_min": "pmin", "reduce_or": "pmax", "reduce_and": "pmin"}
 _ALONG = {"cumsum": "axis", "cumprod": "axis", "cummax": "axis", "cummin": "axis", "cumlogsumexp": "axis",
@@ -102,8 +102,8 @@ class Factors:
         self._values.update(plan.inputs, plan.outputs, *([*e.inputs, *e.outputs] for e in plan.equations))
         for e in plan.equations:
             visit = _VISITS.get(e.name)
-            if e.name in _LOOPS:
-                _LOOPS[e.name](self, plan, e)
+            if e.name in _CONTROL:
+                _CONTROL[e.name](self, plan, e)
             elif visit is not None and all(hasattr(v.aval, "shape") for v in [*e.inputs, *e.outputs]):
                 visit(self, e)
             else:
@@ -378,6 +378,6 @@ def _remat(f: Factors, plan: "Plan", e: Equation) -> None:
     _pairs(f, e.outputs, inner.outputs)
 
 
-_LOOPS: dict[str, Callable[[Factors, "Plan", Equation], None]] = {
+_CONTROL: dict[str, Callable[[Factors, "Plan", Equation], None]] = {
     "scan": _scan, "while": _while, "cond": _cond, "remat2": _remat, "checkpoint": _remat,
 }  # fmt: skip

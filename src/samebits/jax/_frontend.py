@@ -76,7 +76,7 @@ class JaxFrontend:
             closed, shape = jax.make_jaxpr(call, return_shape=True)(*map(jnp.asarray, leaves))
             floats = [jnp.issubdtype(getattr(c, "dtype", bool), jnp.floating) for c in closed.consts]
             moved = [jnp.asarray(move(np.asarray(c))) if f else c for c, f in zip(closed.consts, floats, strict=True)]
-            out = jax.jit(_compat.jex.jaxpr_as_fun(_compat.ClosedJaxpr(closed.jaxpr, moved)))(*leaves)
+            out = jax.jit(_compat.jaxpr_as_fun(_compat.ClosedJaxpr(closed.jaxpr, moved)))(*leaves)
             return _outputs(fn, jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), out))
 
         return run

@@ -9,10 +9,10 @@ import jax
 import numpy as np
 from jax.interpreters import mlir
 
-from samebits.jax._compat import ShapedArray, jex
+from samebits.jax._compat import Primitive, ShapedArray
 from samebits.native._library import library, library_path
 
-program_p = jex.Primitive("samebits_program")
+program_p = Primitive("samebits_program")
 program_p.multiple_results = True
 TARGET = "samebits_program"
 
@@ -29,12 +29,11 @@ def register() -> None:
     xla = ctypes.CDLL(str(library_path("libsamebits_xla")))
     xla.samebits_program_type_id.restype = ctypes.c_void_p
     xla.samebits_program_type_info.restype = ctypes.c_void_p
-    capsule = _capsule
     jax.ffi.register_ffi_type(
         "samebits_program_state",
         {
-            "type_id": capsule(xla.samebits_program_type_id()),
-            "type_info": capsule(xla.samebits_program_type_info()),
+            "type_id": _capsule(xla.samebits_program_type_id()),
+            "type_info": _capsule(xla.samebits_program_type_info()),
         },
         platform="cpu",
     )

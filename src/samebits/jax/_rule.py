@@ -39,7 +39,7 @@ def dtype_of(aval: Any) -> str:
 
 
 def kind_of(aval: Any) -> str:
-    """What a value is: "f" real float, "i" integer, "b" bool, "c" complex, "n" float below 16 bits, "o" other."""
+    """What a value is: "f" real float, "i" integer, "b" bool, "c" complex, "n" float of 8 bits or less, "o" other."""
     if not hasattr(aval, "dtype") or _compat.is_extended_dtype(aval.dtype):
         return "o"
     name = str(aval.dtype)
@@ -65,6 +65,11 @@ def refuse(eqn: Any, reason: str, way_out: str) -> UncoveredOperation:
     found = sorted({dtype_of(v.aval) for v in [*eqn.invars, *eqn.outvars]})
     line, types = _compat.user_line(eqn), types_of(eqn)
     return UncoveredOperation(eqn.primitive.name, ", ".join(found), line, reason, way_out, types)
+
+
+def refuse_tiny(eqn: Any) -> UncoveredOperation:
+    """The error for floats below 8 bits (CVT-11); most rules never see those of 8, see rules/_small.py."""
+    return refuse(eqn, "a float below 8 bits is no dtype of the contract", "use float32, or an 8-bit float")
 
 
 def types_of(eqn: Any) -> str:

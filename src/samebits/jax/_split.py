@@ -18,8 +18,10 @@ def split_matmul(a: Any, b: Any, axis_name: Any) -> Any:
     a: [..., k], b: [k, ...], of one float dtype: this device's terms, as many as each other device has, in the order of
     the mesh. The bits are those of a @ b on one device, whatever the number of devices. If 256 divides k, what travels
     are partial products, one for each 2^j chunks of 256 terms, with the largest such power that divides k; else a and
-    b do (and a derivative needs shard_map's check_vma). Raises ValueError where the lengths differ, TypeError for other
-    dtypes.
+    b do (and a derivative needs shard_map's check_vma).
+
+    Returns a's axes but the last and b's but the first, in their dtype. Raises ValueError where the lengths differ,
+    TypeError for other dtypes.
     """
     a, b = jnp.asarray(a), jnp.asarray(b)
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[0]:
@@ -35,7 +37,7 @@ def _program(names: tuple[Any, ...]) -> Any:
 
 
 def _product(names: tuple[Any, ...], a: Any, b: Any) -> Any:
-    names, k = _compat.in_axis_order(names), a.shape[-1]
+    names, k = _compat.in_mesh_order(names), a.shape[-1]
     multiply = partial(lax.dot_general, preferred_element_type=wide(a.dtype))
     if k % CHUNK or k == 0:
         a, b = _compat.gather_alike(a, names, a.ndim - 1), _compat.gather_alike(b, names, 0)

@@ -17,8 +17,6 @@ from samebits.jax.rules._shard_map import shard_map
 from samebits.jax.rules._top_k import approx_top_k, top_k
 from samebits.jax.rules._windows import select_and_gather_add, select_and_scatter_add
 
-_moved = _movement.moved
-
 
 def _integers_only(eqn: Any) -> Rule:
     if kinds(eqn) & {"f", "c", "n"}:
@@ -28,13 +26,8 @@ def _integers_only(eqn: Any) -> Rule:
 
 _UNKNOWN = "samebits knows no rule for this primitive"
 _WAY_OUT = "compute it outside invariant(), or compose it of covered operations (samebits.jax.coverage lists them)"
-_REFUSED = {
-    "pallas_call": ("a Pallas kernel fixes its own order, which samebits cannot see", "use jax.numpy operations"),
-    "rng_uniform": ("it depends on hidden state", "use jax.random"),
-}
-_TABLE: dict[str, Callable[[Any], Rule]] = {
-    **dict.fromkeys([*_elementwise.FLOAT, *_elementwise.EXACT, *_elementwise.INTEGER, "round",
-                     "reduce_precision"],
+TABLE: dict[str, Callable[[Any], Rule]] = {
+    **dict.fromkeys([*_elementwise.FLOAT, *_elementwise.EXACT, *_elementwise.INTEGER, "round", "reduce_precision"],
                     _elementwise.elementwise),
     "select_n": _elementwise.select,
     "convert_element_type": _elementwise.convert,
@@ -43,7 +36,7 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     **dict.fromkeys(["argmax", "argmin"], _reduce.arg_reduce),
     **dict.fromkeys(_reduce.CUMULATIVE, _reduce.cumulative),
     **dict.fromkeys(_movement.VIEWS, _movement.view),
-    **dict.fromkeys(_movement.XLA, _moved),
+    **dict.fromkeys(_movement.XLA, _movement.moved),
     **COLLECTIVES,
     **dict.fromkeys(["random_bits", "random_seed", "random_fold_in", "random_split"], _random.keyed),
     **dict.fromkeys(["rng_bit_generator", "rng_bit_generator_rows"], _random.generator),
@@ -52,7 +45,7 @@ _TABLE: dict[str, Callable[[Any], Rule]] = {
     "split": _movement.split,
     "concatenate": _movement.concatenate,
     "stack": _movement.stack,
-    "tie": _moved,
+    "tie": _movement.moved,
     "pad": _movement.pad,
     "scatter": _scatter.overwrite,
     **dict.fromkeys(_scatter.SCATTER, _scatter.scatter),
@@ -81,11 +74,8 @@ def rule_for(eqn: Any) -> Rule:
     Raises samebits.UncoveredOperation where it has none.
     """
     name = eqn.primitive.name
-    ours = eqn.primitive in _compat.jax_primitives() or eqn.primitive in _compat.OWN
-    known = _TABLE.get(name) if ours else None
-    if name in _REFUSED and (known is None or kinds(eqn) & {"f", "c", "n"}):
-        raise refuse(eqn, *_REFUSED[name])
-    if known is None:
-        ours = eqn.primitive in _compat.jax_primitives()
-        raise refuse(eqn, *(REFUSED[name] if ours and name in REFUSED else (_UNKNOWN, _WAY_OUT)))
-    return known(eqn)
+    if eqn.primitive not in _compat.jax_primitives() and eqn.primitive not in _compat.OWN:  # a stranger of that name
+        raise refuse(eqn, _UNKNOWN, _WAY_OUT)
+    if name not in TABLE:
+        raise refuse(eqn, *REFUSED.get(name, (_UNKNOWN, _WAY_OUT)))
+    return TABLE[name](eqn)

@@ -8,7 +8,7 @@ from typing import Any
 from jax import lax
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, kind_of, refuse
+from samebits.jax._rule import Rule, kind_of, refuse_tiny
 
 # Primitive -> axes of one problem, at the end of its first operand's shape.
 LINALG = {"cholesky": 2, "lu": 2, "qr": 2, "geqrf": 2, "householder_product": 2, "ormqr": 2, "eigh": 2, "svd": 2,
@@ -19,8 +19,9 @@ _CORES = {"householder_product": [2, 1], "ormqr": [2, 1, 2], "tridiagonal_solve"
 
 
 def batched(eqn: Any) -> Rule:
+    """A call of LAPACK or of the FFT, a row at a time."""
     if any(kind_of(v.aval) == "n" for v in eqn.invars):
-        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to float32 first")
+        raise refuse_tiny(eqn)
     return Rule("xla", clause("batch"), level="batch", emit=_emit)
 
 

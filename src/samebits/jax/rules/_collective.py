@@ -16,7 +16,7 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._native import run_program
-from samebits.jax._rule import Rule, is_native, kinds, refuse
+from samebits.jax._rule import Rule, is_native, kinds, refuse, refuse_tiny
 from samebits.native._program import Program
 from samebits.native._views import View
 from samebits.order._constants import CHUNK
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from samebits.jax._flatten import Equation, Value
 
 _SUMS = {"psum": "accumulate", "psum_invariant": "accumulate"}
-_REDUCE = {**_SUMS, "samebits_accumulate": "accumulate", "pmax": "max", "pmin": "min"}
+_REDUCE = {**_SUMS, _compat.accumulate_p.name: "accumulate", "pmax": "max", "pmin": "min"}
 _SCATTER = frozenset({"reduce_scatter"})
 # Only move: XLA copies between devices.
-_MOVE = frozenset("all_gather all_gather_invariant all_to_all ragged_all_to_all ppermute pbroadcast axis_index".split())
+MOVE = frozenset("all_gather all_gather_invariant all_to_all ragged_all_to_all ppermute pbroadcast axis_index".split())
 # Say to JAX on which axes of a mesh a value varies, or is split; they compute nothing.
 TYPING = frozenset("pvary pcast reshard mesh_cast sharding_constraint".split())
 _ASYNC = frozenset(f"{name}_{end}" for end in ("start", "done") for name in (
@@ -76,9 +76,11 @@ def _scatter(eqn: Any) -> Rule:
 
 
 def _check_kinds(eqn: Any, found: set[str]) -> None:
-    if found & {"c", "n"}:
-        raise refuse(eqn, "a reduction over devices in complex or 8-bit floats has no rule",
-                     "reduce real and imaginary parts, or convert to float32 first")  # fmt: skip
+    if "n" in found:
+        raise refuse_tiny(eqn)
+    if "c" in found:
+        raise refuse(eqn, "a reduction of complex numbers over named axes has no rule",
+                     "reduce real and imaginary parts")  # fmt: skip
 
 
 def _axes(eqn: Any) -> tuple[Any, ...]:
@@ -100,7 +102,7 @@ def _emit_exact(eqn: Any, values: list[Any], _: Callable[[Any], Any]) -> list[An
 
 
 def _emit_reduce(op: str, eqn: Any, values: list[Any], _: Callable[[Any], Any]) -> list[Any]:
-    named = _compat.in_mesh_order(eqn, [a for a in _axes(eqn) if not isinstance(a, int)])
+    named = _compat.in_mesh_order([a for a in _axes(eqn) if not isinstance(a, int)], eqn)
     inner = sorted(a for a in _axes(eqn) if isinstance(a, int))
     out = []
     for value, v in zip(values, eqn.invars, strict=True):
@@ -129,7 +131,7 @@ def _in_mesh_order(eqn: Any, rows: Any) -> Any:
     if len(names) == 1:
         return rows
     sizes = [_compat.axes_size(eqn, [a]) for a in names]
-    order = [names.index(a) for a in _compat.in_mesh_order(eqn, names)]
+    order = [names.index(a) for a in _compat.in_mesh_order(names, eqn)]
     split = rows.reshape(*sizes, *rows.shape[1:])
     return lax.transpose(split, [*order, *range(len(names), split.ndim)]).reshape(rows.shape)
 
@@ -198,7 +200,7 @@ _GATHER = (
 COLLECTIVES: dict[str, Callable[[Any], Rule]] = {
     **dict.fromkeys(_REDUCE, _reduce),
     **dict.fromkeys(_SCATTER, _scatter),
-    **dict.fromkeys(_MOVE, _moved),
+    **dict.fromkeys(MOVE, _moved),
     **dict.fromkeys(TYPING, _typing),
     **dict.fromkeys(_ASYNC, _asynchronous),
 }

@@ -10,6 +10,7 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, kind_of
+from samebits.jax.rules._collective import MOVE, TYPING
 from samebits.jax.rules._expand import program_of
 from samebits.jax.rules._movement import VIEWS, XLA
 from samebits.jax.rules._small import expanded
@@ -18,11 +19,15 @@ CALLS = {**_compat.CALLS, "samebits_invariant": "call_jaxpr"}
 _BODIES = {"scan": ("jaxpr",), "while": ("cond_jaxpr", "body_jaxpr"), "cond": ("branches",)}
 CONTROL = frozenset(_BODIES)
 CALLBACKS = frozenset("pure_callback io_callback debug_callback debug_print".split())
-_KEPT = frozenset([*CALLBACKS, *VIEWS, *XLA, "select_n", "split", "concatenate", "stack", "pad", "scatter", "iota"])
+_KEPT = frozenset(
+    [*CALLBACKS, *VIEWS, *XLA, *MOVE, *TYPING, *"select_n split concatenate stack tie pad scatter sort iota".split()]
+)
 """Primitives that only move floats, or hand them out: on 8-bit floats they stay as they are."""
 
 
 def control(eqn: Any) -> Rule:
+    """scan, while and cond, with rewritten bodies."""
+
     def emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
         bodies = {}
         for name in _BODIES[eqn.primitive.name]:
@@ -39,7 +44,7 @@ def remat(eqn: Any) -> Rule:
     def emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[Any]:
         if eqn.params["differentiated"] and eqn.params["prevent_cse"]:
             values = list(lax.optimization_barrier(tuple(values)))
-        return list(_compat.jex.jaxpr_as_fun(rewrite(eqn.params["jaxpr"]))(*values))
+        return list(_compat.jaxpr_as_fun(rewrite(eqn.params["jaxpr"]))(*values))
 
     return Rule("xla", clause("control"), emit=emit)
 

@@ -7,19 +7,19 @@ from typing import Any
 from samebits._rules import clause
 from samebits.jax._rule import Rule, is_native, kinds, refuse
 from samebits.native._conv_step import MOST_AXES, MOST_POSITIONS, Spatial
+from samebits.native._pairs import PARTS
 from samebits.native._program import Program
 from samebits.native._views import View
 
-_PARTS = {"complex64": "float32", "complex128": "float64"}
-
 
 def conv(eqn: Any) -> Rule:
+    """conv_general_dilated (CONV-1); of complex numbers three real ones (CONV-6)."""
     found = kinds(eqn)
     if found <= {"i", "b"}:
         return Rule("xla", clause("exact"))
     if not all(is_native(v.aval) for v in [*eqn.invars, *eqn.outvars]):
         raise refuse(eqn, "its operands have dtypes that native programs do not compute in",
-                     "convert them to float32 (complex: convolve real and imaginary parts)")  # fmt: skip
+                     "convert them to float32")  # fmt: skip
     axes = len(_axes(eqn))
     if axes > MOST_AXES:
         raise refuse(eqn, f"its kernels have up to {MOST_AXES} spatial axes, and this convolution has {axes}",
@@ -33,8 +33,8 @@ def conv(eqn: Any) -> Rule:
 
 def _build(p: Program, eqn: Any, v: list[View]) -> View:
     result = str(eqn.outvars[0].aval.dtype)
-    if result in _PARTS:
-        return _of_parts(p, eqn, v, _PARTS[result])
+    if result in PARTS:
+        return _of_parts(p, eqn, v, PARTS[result])
     dtypes = {x.dtype for x in v}
     wide = "float64" if "float64" in (*dtypes, result) else "float32"
     if len(dtypes) > 1 or wide == "float64" or not dtypes <= {"float16", "bfloat16", "float32"}:

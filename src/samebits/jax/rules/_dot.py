@@ -3,20 +3,21 @@
 from typing import Any
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, kinds, refuse
+from samebits.jax._rule import Rule, kinds, refuse, refuse_tiny
 from samebits.native._pairs import PARTS
 from samebits.native._program import Program
 from samebits.native._views import View
 
 
 def dot_general(eqn: Any) -> Rule:
+    """One native product; 16-bit operands as such, others in the widest dtype of operands and result (DOT-7)."""
     found = kinds(eqn)
     if found <= {"i", "b"}:
         return Rule("xla", clause("exact"))
     inputs = {str(v.aval.dtype) for v in eqn.invars}
     out = str(eqn.outvars[0].aval.dtype)
     if not found <= {"f", "c", "i", "b"}:
-        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert the operands to float32")
+        raise refuse_tiny(eqn)
     if type(eqn.params.get("precision")).__name__ in ("DotAlgorithm", "DotAlgorithmPreset"):
         raise refuse(eqn, f"precision={eqn.params['precision']} asks for another algorithm than the contract's",
                      "leave precision out, or name a jax.lax.Precision")  # fmt: skip

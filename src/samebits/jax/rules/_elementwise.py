@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, is_native, kind_of, kinds, refuse
+from samebits.jax._rule import Rule, is_native, kind_of, kinds, refuse, refuse_tiny
 from samebits.jax.rules import _small
 from samebits.native._pairs import PARTS
 from samebits.native._program import Program
@@ -40,12 +40,13 @@ _LOGIC = ("eq", "ne", "and", "or", "xor", "not")
 
 
 def elementwise(eqn: Any) -> Rule:
+    """What FLOAT, EXACT and INTEGER name, by the kinds of its operands."""
     name = eqn.primitive.name
     found = kinds(eqn)
     if "c" in found:
         return _complex(eqn, name)
     if "n" in found:
-        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to bfloat16 or float32 first")
+        raise refuse_tiny(eqn)
     if "f" not in found:
         return _exact(eqn, name)
     if name == "integer_pow":

@@ -17,7 +17,7 @@ from jax import lax
 
 from samebits._rules import clause
 from samebits.jax import _compat
-from samebits.jax._rule import Rule, is_native, kind_of, kinds, refuse
+from samebits.jax._rule import Rule, kind_of, kinds, refuse
 from samebits.jax.rules._windows import arrange, over_windows
 from samebits.native._program import Program
 from samebits.native._views import View
@@ -71,10 +71,11 @@ def fold_windows(eqn: Any) -> Rule:
 
 
 def _check(eqn: Any) -> None:
-    """Refuses dtypes that a native program cannot hold; integers may be moved beside it."""
-    if any(kind_of(v.aval) in "cn" and not is_native(v.aval) for v in eqn.invars):
-        raise refuse(eqn, "native programs do not compute in these dtypes", "reduce real and imaginary parts, or "
-                     "convert to float32 first")  # fmt: skip
+    """Refuses what stays as it is for the sake of its function (_small.expanded), and a native program cannot hold."""
+    if "n" in kinds(eqn):
+        raise refuse(
+            eqn, "floats of 8 bits or less have no rule for a reduction by a function", "convert to float32 first"
+        )
 
 
 # ---- one sum, product, maximum or minimum for each operand ----
@@ -206,7 +207,7 @@ class _Joined:
 
     def __init__(self, eqn: Any, body: Any, rewrite: _Rewrite):
         self.dtypes = [v.aval.dtype for v in body.jaxpr.invars]
-        self.function, self.rewrite = jax.vmap(_compat.jex.jaxpr_as_fun(body)), rewrite
+        self.function, self.rewrite = jax.vmap(_compat.jaxpr_as_fun(body)), rewrite
 
     def __call__(self, left: list[Any], right: list[Any]) -> list[Any]:
         shape = left[0].shape
@@ -214,5 +215,5 @@ class _Joined:
         if size == 0:
             return left
         closed = _compat.trace(self.function, [_compat.ShapedArray((size,), d) for d in self.dtypes])
-        outs = _compat.jex.jaxpr_as_fun(self.rewrite(closed))(*(x.reshape(size) for x in [*left, *right]))
+        outs = _compat.jaxpr_as_fun(self.rewrite(closed))(*(x.reshape(size) for x in [*left, *right]))
         return [x.reshape(shape) for x in outs]

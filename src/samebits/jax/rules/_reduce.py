@@ -3,7 +3,7 @@
 from typing import Any
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, is_native, kinds, refuse
+from samebits.jax._rule import Rule, is_native, kinds, refuse, refuse_tiny
 from samebits.native._program import Program
 from samebits.native._views import View
 
@@ -11,8 +11,6 @@ REDUCE = {"reduce_sum": "sum", "reduce_prod": "prod", "reduce_max": "max", "redu
 LOGIC = {"reduce_and": "all", "reduce_or": "any"}
 CUMULATIVE = {"cumsum": "sum", "cumprod": "prod", "cummax": "max", "cummin": "min",
               "cumlogsumexp": "logsumexp"}  # fmt: skip
-
-
 COMPLEX = ("sum", "prod", "max", "min")
 """Reductions that have a clause for complex numbers."""
 
@@ -21,7 +19,7 @@ def _clause(eqn: Any, op: str) -> str:
     """The clause of a reduction; "" where the equation is exact. Refuses what has none."""
     found = kinds(eqn)
     if "n" in found:
-        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to float32 first")
+        raise refuse_tiny(eqn)
     if "c" in found and op not in COMPLEX:
         raise refuse(eqn, "it has no clause for complex numbers", "compute on real and imaginary parts")
     if "c" in found:
@@ -30,6 +28,7 @@ def _clause(eqn: Any, op: str) -> str:
 
 
 def reduce(eqn: Any) -> Rule:
+    """What REDUCE and LOGIC name."""
     name = eqn.primitive.name
     if name in LOGIC:
         if {str(v.aval.dtype) for v in eqn.invars} != {"bool"}:
@@ -42,6 +41,7 @@ def reduce(eqn: Any) -> Rule:
 
 
 def arg_reduce(eqn: Any) -> Rule:
+    """argmax and argmin, counted in int32 or int64 and converted to the index dtype."""
     op, index = eqn.primitive.name, eqn.params["index_dtype"]
     if not (rounds := _clause(eqn, op)):
         return Rule("xla", clause("exact"))
@@ -56,11 +56,11 @@ def arg_reduce(eqn: Any) -> Rule:
 
 
 def cumulative(eqn: Any) -> Rule:
+    """What CUMULATIVE names."""
     op = CUMULATIVE[eqn.primitive.name]
-    if not _clause(eqn, op):
+    if not (rounds := _clause(eqn, op)):
         return Rule("xla", clause("exact"))
-    return Rule(
-        "native",
-        _clause(eqn, op) if "c" in kinds(eqn) else clause(eqn.primitive.name),
-        build=lambda p, e, v: p.cumulative(op, v[0], e.params["axis"], e.params["reverse"]),
-    )
+    if "c" not in kinds(eqn):
+        rounds = clause(eqn.primitive.name)
+    return Rule("native", rounds,
+                build=lambda p, e, v: p.cumulative(op, v[0], e.params["axis"], e.params["reverse"]))  # fmt: skip

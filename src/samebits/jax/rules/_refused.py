@@ -17,10 +17,11 @@ REFUSED: dict[str, tuple[str, str]] = {
         "make it inside (jax.new_ref: JAX turns that one into values first), or pass and return arrays",
     ),
     **_for(
-        "core_map stage mpmd_map",
+        "pallas_call core_map stage mpmd_map",
         "a kernel fixes its own order, which samebits cannot see",
         "use jax.numpy operations",
     ),
+    **_for("rng_uniform", "it depends on hidden state", "use jax.random"),
     **_for(
         "ffi_call custom_partitioning call_exported cudnn_fusion tpu_custom_call "
         "dot_product_attention_fwd dot_product_attention_fwd_wrapper dot_product_attention_bwd "

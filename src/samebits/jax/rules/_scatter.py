@@ -9,7 +9,7 @@ from jax import lax
 
 from samebits._rules import clause
 from samebits.jax._native import run_program
-from samebits.jax._rule import Rule, kinds, refuse
+from samebits.jax._rule import Rule, kinds, refuse, refuse_tiny
 from samebits.native._pairs import FOLDS, PARTS, ComplexProgram
 from samebits.native._views import contiguous_strides
 
@@ -25,9 +25,10 @@ def overwrite(eqn: Any) -> Rule:
 
 
 def scatter(eqn: Any) -> Rule:
+    """What SCATTER names: scatters that add, multiply or compare."""
     found = kinds(eqn)
     if "n" in found:
-        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "convert to float32 first")
+        raise refuse_tiny(eqn)
     if "c" in found:
         op = SCATTER[eqn.primitive.name]
         return Rule("xla", clause(f"complex_{op}" if op in FOLDS else "complex_scatter_add"), emit=_emit)

@@ -11,6 +11,7 @@ from samebits.jax._rule import Rule
 
 
 def shard_map(eqn: Any) -> Rule:
+    """shard_map again, over the rewritten body."""
     return Rule("xla", clause("control"), emit=_emit)
 
 
@@ -18,7 +19,7 @@ def _emit(eqn: Any, values: list[Any], rewrite: Callable[[Any], Any]) -> list[An
     p = eqn.params
 
     def local(*parts: Any) -> list[Any]:
-        return list(_compat.jex.jaxpr_as_fun(rewrite(p["jaxpr"]))(*parts))
+        return list(_compat.jaxpr_as_fun(rewrite(p["jaxpr"]))(*parts))
 
     mapped = jax.shard_map(
         local,

@@ -12,7 +12,7 @@ from jax import lax
 
 from samebits._rules import clause
 from samebits.jax import _compat
-from samebits.jax._rule import Rule, dtype_of, kind_of, refuse
+from samebits.jax._rule import Rule, dtype_of, kind_of, refuse_tiny
 from samebits.jax.rules._batch import LINALG
 from samebits.jax.rules._scatter import SCATTER
 from samebits.native._small import WORDS, nearest, to_odd
@@ -29,7 +29,7 @@ def convert(eqn: Any) -> Rule:
         return _bits(lambda code: lax.bitcast_convert_type(jnp.asarray(table)[code.astype(jnp.int32)], jnp.float32))
     if after in SMALL and before in WORDS:
         return _bits(lambda x: nearest(jnp, lax.bitcast_convert_type(x, WORDS[before][0]), before, SMALL[after]))
-    raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "use an 8-bit float, or bfloat16")
+    raise refuse_tiny(eqn)
 
 
 def _bits(f: Callable[[Any], Any]) -> Rule:

@@ -7,21 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, kind_of, refuse
+from samebits.jax._rule import Rule, kind_of, refuse_tiny
 from samebits.native._pairs import PARTS
+from samebits.order._small import SMALL
 
 _BITS = {"float16": ("int16", 0x7C00), "bfloat16": ("int16", 0x7F80), "float32": ("int32", 0x7F800000),
          "float64": ("int64", 0x7FF0000000000000)}  # fmt: skip
 
 
 def sort(eqn: Any) -> Rule:
+    """A sort by any number of keys; integers are XLA's as they are."""
     keys = eqn.invars[: eqn.params["num_keys"]]
-    if any(kind_of(v.aval) == "n" for v in keys):
-        raise refuse(eqn, "a float below 8 bits is no dtype of the contract", "sort by float32")
-    if not any(kind_of(v.aval) in "fc" for v in keys):
+    if any(kind_of(v.aval) == "n" and str(v.aval.dtype) not in SMALL for v in keys):
+        raise refuse_tiny(eqn)
+    if not any(kind_of(v.aval) in "fcn" for v in keys):
         return Rule("xla", clause("sort"))
     return Rule("xla", clause("sort"), emit=_emit)
 
@@ -38,6 +41,8 @@ def _integers(key: Any, aval: Any) -> list[Any]:
     kind, dtype = kind_of(aval), str(aval.dtype)
     if kind == "c":
         return [ordered(part, PARTS[dtype]) for part in (lax.real(key), lax.imag(key))]
+    if kind == "n":  # of 8 bits: by its float32, and moved as it is
+        return [ordered(jnp.asarray(SMALL[dtype].values.view(np.uint32))[key.astype(jnp.int32)], "float32")]
     return [ordered(key, dtype)] if kind == "f" else [key]
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from samebits._rules import clause
-from samebits.jax._rule import Rule, kinds, refuse
+from samebits.jax._rule import Rule, kinds, refuse, refuse_tiny
 from samebits.jax.rules._sort import ordered
 from samebits.native._program import Program, item_size
 from samebits.native._views import View
@@ -16,11 +16,10 @@ from samebits.native._views import View
 def top_k(eqn: Any) -> Rule:
     """The first k by total order (clause TOP-4), natively by integers in the same order."""
     found = kinds(eqn)
-    if found & {"c", "n"}:
-        raise refuse(eqn, "8-bit floats have no order in this contract", "convert to float32 first")
+    if "n" in found:
+        raise refuse_tiny(eqn)
     if "f" not in found:
         return Rule("xla", clause("exact"))
-
     return _native(eqn.params["axis"], True)
 
 
@@ -58,8 +57,8 @@ def approx_top_k(eqn: Any) -> Rule:
     Floats of 16 bits have many equal elements, and which of these stock JAX returns is up to XLA's sort, which is not
     stable: it sorts here as well, integers in their order, so that the indices are those of stock JAX.
     """
-    if kinds(eqn) & {"c", "n"}:
-        raise refuse(eqn, "8-bit floats have no order in this contract", "convert to float32 first")
+    if "n" in kinds(eqn):
+        raise refuse_tiny(eqn)
     shape, axis = eqn.invars[0].aval.shape, eqn.params["reduction_dimension"]
     if eqn.outvars[0].aval.shape[axis] > shape[axis]:
         raise refuse(eqn, "it returns more candidates than there are elements", "use aggregate_to_topk=True")

@@ -14,7 +14,7 @@ from jax import lax
 
 from samebits._rules import clause
 from samebits.jax._native import run_program
-from samebits.jax._rule import Rule, kind_of, kinds, refuse
+from samebits.jax._rule import Rule, kind_of, kinds, refuse, refuse_tiny
 from samebits.native._arrays import MAX_RANK
 from samebits.native._conv_step import MOST_POSITIONS
 from samebits.native._program import Program
@@ -78,9 +78,11 @@ def over_windows(p: Program, op: str, view: View, at: Arranged, dtype: str | Non
 
 
 def _choice(eqn: Any) -> str:
-    if kinds(eqn) & {"c", "n"}:
-        raise refuse(eqn, "complex numbers and 8-bit floats have no order in this contract",
-                     "choose by real parts, or convert to float32 first")  # fmt: skip
+    found = kinds(eqn)
+    if "n" in found:
+        raise refuse_tiny(eqn)
+    if "c" in found:
+        raise refuse(eqn, "a choice among complex numbers has no clause (CPX-15)", "choose by real parts")
     name = eqn.params["select_prim"].name
     if name not in _CHOICE:
         raise refuse(eqn, f"it selects by {name}, of which samebits knows no order", "select by lax.ge_p or lax.le_p")

@@ -127,7 +127,7 @@ def _sum(one: Callable[..., Any], examples: list[Any], rows: int, microbatch: in
     devices = lax.axis_size(names) if names else 1
     whole = rows if devices == 1 else rows & -rows  # rows of one partial sum: an aligned subtree wherever it begins
     parts = 1 if devices == 1 else rows // max(whole, 1)
-    blocks = [x.reshape(parts, -1, *x.shape[1:]) for x in examples]
+    blocks = [x.reshape(parts, rows // max(parts, 1), *x.shape[1:]) for x in examples]
     if rows == 0:
         out = jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, wide(s.dtype)), shapes)
     elif parts == 1:

@@ -114,7 +114,7 @@ def _add(unit: int) -> Callable[..., Any]:
         return (push(slots, count, sum_rows(block)), count + 1), None
 
     def add(slots: Any, count: Any, rows: Any) -> Any:
-        blocks = jax.tree_util.tree_map(lambda x: x.reshape(-1, unit, *x.shape[1:]), rows)
+        blocks = jax.tree_util.tree_map(lambda x: x.reshape(len(x) // unit, unit, *x.shape[1:]), rows)
         if len(jax.tree_util.tree_leaves(blocks)[0]) == 1:
             return step((slots, count), jax.tree_util.tree_map(lambda x: x[0], blocks))[0]
         return lax.scan(step, (slots, count), blocks)[0]

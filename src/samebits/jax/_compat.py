@@ -293,8 +293,12 @@ ad.deflinear2(accumulate_p, _accumulate_transposed)
 
 
 def in_axis_order(names: Sequence[Any]) -> tuple[Any, ...]:
-    """Named axes in the order of the mesh that is traced under, outermost first."""
-    return tuple(sorted(names, key=[*core.get_axis_env().axis_sizes].index))
+    """Named axes in the order of the mesh that is traced under, outermost first; raises NameError for no such axis."""
+    known = [*core.get_axis_env().axis_sizes]
+    for name in names:
+        if name not in known:
+            raise NameError(f"unbound axis name: {name!r}; call this under jax.shard_map over a mesh that has it")
+    return tuple(sorted(names, key=known.index))
 
 
 def gather_alike(x: Any, names: tuple[Any, ...], axis: int) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
+import samebits
 import samebits.jax as sj
 from samebits import UncoveredOperation, order
 from samebits.jax._hlo import float_arithmetic
@@ -495,6 +496,41 @@ def a_shard_map_inside_is_one_part_of_a_program():
         want = bits(jax.jit(sj.invariant(f))(p, X))
         placed = jax.device_put(X, NamedSharding(mesh(), P("d")))
         assert bits(compiled(sj.invariant(f), p, placed)) == want, name
+
+
+@check
+def a_part_of_a_program_may_have_no_operands():
+    shard = jax.shard_map(lambda v: lax.psum(jnp.sin(v).sum(), "d"), mesh=mesh(), in_specs=P("d"), out_specs=P())
+    placed = jax.device_put(X, NamedSharding(mesh(), P("d")))
+    assert bits(compiled(sj.invariant(jax.grad(shard)), placed)) == bits(sj.invariant(jnp.cos)(X))
+
+
+@check
+def arrays_may_be_empty():
+    f = jax.shard_map(lambda v: lax.psum(v[:, :0], "d"), mesh=mesh(), in_specs=P("d"), out_specs=P())
+    assert compiled(sj.invariant(f), X).shape == (8, 0)
+    specs = P(None, "d"), P("d")
+    split = partial(jax.shard_map, mesh=mesh(), in_specs=specs, out_specs=P())
+    product = split(lambda a, b: sj.split_matmul(a[:, :0], b[:0], "d"))
+    assert bits(product(ROWS[0, :, :1] + jnp.ones(8), jnp.ones((8, 3)))) == bits(jnp.zeros((5, 3)))
+    rows = split(lambda a, b: sj.split_matmul(a[:0], b, "d"))
+    assert rows(jnp.ones((1, 2048)), jnp.ones((2048, 3))).shape == (0, 3)
+
+
+@check
+def small_floats_are_moved_and_not_added():
+    x = ROWS.astype(jnp.float8_e5m2)
+    got = both_ways(lambda v: lax.all_gather(v[0], "d")[None], x, out_specs=P("d"))
+    assert bits(got[3]) == bits(x)
+    f = jax.shard_map(lambda v: lax.psum(v, "d"), mesh=mesh(), in_specs=P("d"), out_specs=P())
+    assert "convert to float32 first" in raises(samebits.UncoveredOperation, lambda: sj.invariant(f)(x))
+
+
+@check
+def axes_that_there_are_not():
+    a, b = jnp.ones((3, 8)), jnp.ones((8, 2))
+    assert "unbound axis name: 'q'" in raises(NameError, lambda: sj.split_matmul(a, b, "q"))
+    assert "each axis once" in raises(ValueError, lambda: sj.split_matmul(a, b, ("q", "q")))
 
 
 @check

@@ -101,6 +101,12 @@ def test_errors():
     batch = examples(4)
     with pytest.raises(ValueError, match="a microbatch of 1 row or more, or None for all; got 0"):
         sj.accumulate(loss, microbatch=0)
+    with pytest.raises(TypeError, match=r"got 1.5, which is no int"):
+        sj.accumulate(loss, microbatch=1.5)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ValueError, match=r"got axis 7 in in_axes for an argument of shape \(4, 5\)"):
+        sj.accumulate(jnp.sum, 7)(batch[0])
+    with pytest.raises(ValueError, match=r"a prefix of its arguments, .* got \(0,\)"):
+        sj.accumulate(loss, (0,))(W, batch)
     with pytest.raises(ValueError, match="one number of examples, got 3, 4 of them"):
         sj.accumulate(loss, (None, 0))(W, (batch[0], batch[1][:3]))
     with pytest.raises(ValueError, match="one number of examples, got none"):
@@ -148,4 +154,24 @@ def test_errors_of_an_accumulator():
         a.add(np.ones((2, 3), np.float32))
     with pytest.raises(ValueError, match="1 more rows after a portion shorter than its unit, 2"):
         a.add(row[None]).add(row[None])
+    with pytest.raises(ValueError, match="takes rows in"):
+        a.add([row[None]])
+    with pytest.raises(TypeError, match="rows of int32 for sums in float32; convert them"):
+        a.add(np.ones((2, 2), np.int32))
+    with pytest.raises(TypeError, match="adds floats and integers, not complex64"):
+        sj.Accumulator.zeros(np.ones(2, np.complex64), 3)
+    with pytest.raises(ValueError, match="take a larger unit"):
+        sj.Accumulator.zeros(row, 2**31)
+    with pytest.raises(ValueError, match="a row of one array or more"):
+        sj.Accumulator.zeros({}, 3)
+    with pytest.raises(TypeError, match=r"got 2.5, which is no int"):
+        sj.Accumulator.zeros(row, 2.5)  # pyright: ignore[reportArgumentType]
     assert np.isnan(a.add(np.ones((8, 2), np.float32)).total()).all()  # more than it has room for
+
+
+@pytest.mark.parametrize("number", [np.int64(2), jnp.int32(2)])
+def test_numbers_of_rows_are_any_integers(number):
+    batch = normal(5, 3)
+    assert bits(sj.accumulate(jnp.sin, microbatch=number)(batch)) == bits(sj.accumulate(jnp.sin)(batch))
+    filled = sj.Accumulator.zeros(batch[0], jnp.int32(5), number).add(batch[:4]).add(batch[4:])
+    assert bits(filled.total()) == bits(sj.accumulate(lambda x: x)(batch))

@@ -232,3 +232,8 @@ def test_leaves_that_numpy_holds_and_jax_does_not():
         f(np.array(["abc"]), 2.0)
     with pytest.raises(TypeError, match="returned str 'abc'"):
         sj.invariant(lambda x: (x, "abc"))(1.0)
+
+
+def test_debug_nans_reports_nan():
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        sj.invariant(lambda x: jnp.log(-jnp.abs(x)))(np.ones(3, np.float32))

@@ -1,6 +1,7 @@
 """samebits.jax.accumulate: the sum over examples, the same bits for each micro-batch and number of devices (ACC-*)."""
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -35,12 +36,17 @@ def accumulate(
     device are best 2^j: else there is a partial sum for each 2^j rows, with the largest such power that divides them.
 
     The result cannot be differentiated, as its derivative would be summed by another rule: accumulate a derivative.
-    Raises TypeError for outputs that are neither floats nor integers, and when it is differentiated; ValueError for
-    arguments without examples, or with different numbers of them, and for a microbatch below 1.
+    Raises TypeError for outputs that are neither floats nor integers, when it is differentiated, and for an axis or
+    microbatch that is no int; ValueError for arguments without examples, or with different numbers of them, for an axis
+    that an argument does not have, and for a microbatch below 1.
     """
-    if microbatch is not None and microbatch < 1:
-        raise ValueError(f"accumulate() takes a microbatch of 1 row or more, or None for all; got {microbatch}")
-    names = () if axis_name is None else axis_name if isinstance(axis_name, tuple) else (axis_name,)
+    if not callable(f):
+        raise TypeError(f"accumulate() takes a function of one example; got {f!r}")
+    if microbatch is not None:
+        microbatch = as_int(microbatch, "accumulate() takes a microbatch of 1 row or more, or None for all")
+        if microbatch < 1:
+            raise ValueError(f"accumulate() takes a microbatch of 1 row or more, or None for all; got {microbatch}")
+    names = () if axis_name is None else tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
     def total(*args: Any) -> T:
         leaves, tree = jax.tree_util.tree_flatten(args)
@@ -71,10 +77,26 @@ def accumulate(
 def _leaf_axes(in_axes: Any, args: tuple[Any, ...], count: int) -> list[int | None]:
     """The axis of the examples for each leaf of the arguments."""
     prefix = tuple(in_axes) if isinstance(in_axes, (list, tuple)) else (in_axes,) * len(args)
-    full = jax.tree.broadcast(prefix, args, is_leaf=lambda x: x is None)
+    try:
+        full = jax.tree.broadcast(prefix, args, is_leaf=lambda x: x is None)
+    except ValueError as error:
+        tree = jax.tree_util.tree_structure(args)
+        raise ValueError(f"accumulate() takes in_axes as a prefix of its arguments, {tree}; got {in_axes}") from error
     axes = jax.tree_util.tree_leaves(full, is_leaf=lambda x: x is None)
     assert len(axes) == count, (in_axes, args)
+    axes = [a if a is None else as_int(a, "in_axes of accumulate() holds axes and None") for a in axes]
+    for x, a in zip(jax.tree_util.tree_leaves(args), axes, strict=True):
+        if a is not None and not -jnp.ndim(x) <= a < jnp.ndim(x):
+            raise ValueError(f"accumulate() got axis {a} in in_axes for an argument of shape {jnp.shape(x)}")
     return axes
+
+
+def as_int(value: Any, what: str) -> int:
+    """value as a Python int; raises TypeError, which begins with `what`, where it is none."""
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise TypeError(f"{what}; got {value!r}, which is no int") from error
 
 
 def _number_of_rows(sizes: Sequence[int]) -> int:
@@ -105,7 +127,7 @@ def _sum(one: Callable[..., Any], examples: list[Any], rows: int, microbatch: in
     devices = lax.axis_size(names) if names else 1
     whole = rows if devices == 1 else rows & -rows  # rows of one partial sum: an aligned subtree wherever it begins
     parts = 1 if devices == 1 else rows // max(whole, 1)
-    blocks = [x.reshape(parts, -1, *x.shape[1:]) for x in examples]
+    blocks = [x.reshape(parts, rows // max(parts, 1), *x.shape[1:]) for x in examples]
     if rows == 0:
         out = jax.tree_util.tree_map(lambda s: jnp.zeros(s.shape, wide(s.dtype)), shapes)
     elif parts == 1:

@@ -9,8 +9,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from samebits.jax._accumulate import add_trees, push, sum_rows, wide
+from samebits.jax._accumulate import add_trees, as_int, push, sum_rows, wide
 from samebits.jax._invariant import invariant
+
+_LEVELS = 31  # bits of the count, an int32
 
 
 @jax.tree_util.register_dataclass
@@ -36,11 +38,19 @@ class Accumulator:
         """An empty one. like: a pytree of arrays or shapes as one row has; rows: the most that it will be given.
 
         unit: a power of two that divides each portion but the last; the larger, the fewer partial sums and additions.
-        Raises ValueError for another unit, and for rows below 1.
+        Raises ValueError for another unit, for rows below 1 or above 2^31 - 1 units, and where there are no arrays;
+        TypeError for arrays of neither floats nor integers.
         """
+        rows, unit = (as_int(n, "an Accumulator takes a number of rows and a unit") for n in (rows, unit))
         if unit < 1 or unit & (unit - 1) or rows < 1:
             raise ValueError(f"an Accumulator takes a unit that is a power of two, and rows; got {unit} and {rows}")
         levels = (-(-rows // unit)).bit_length()
+        if levels > _LEVELS:
+            raise ValueError(f"an Accumulator counts up to 2^{_LEVELS} - 1 units; got {rows} rows: take a larger unit")
+        like = jax.eval_shape(lambda x: x, like)
+        if not jax.tree_util.tree_leaves(like):
+            raise ValueError("an Accumulator takes a row of one array or more; got a pytree without leaves")
+        jax.tree_util.tree_map(_check_type, like)
         slots = jax.tree_util.tree_map(lambda x: jnp.zeros((levels, *jnp.shape(x)), wide(x.dtype)), like)
         dtypes = tuple(str(x.dtype) for x in jax.tree_util.tree_leaves(like))
         return cls(slots, jnp.int32(0), dtypes, unit)
@@ -48,13 +58,20 @@ class Accumulator:
     def add(self, rows: Any) -> "Accumulator":
         """This one and more rows, the next in the global order: a pytree of [m, ...].
 
-        Raises ValueError where the shape is another, where m is no multiple of the unit (it may be shorter, as the last
-        one), and after such a last one.
+        Raises ValueError where the tree or the shape is another, where m is no multiple of the unit (it may be shorter,
+        as the last one), and after such a last one; TypeError where the dtype is one that is added in another.
         """
+        trees = [jax.tree_util.tree_structure(x) for x in (self.slots, rows)]
+        if trees[0] != trees[1]:
+            raise ValueError(f"Accumulator.add takes rows in {trees[0]}, got {trees[1]}")
         shapes = [x.shape[1:] for x in jax.tree_util.tree_leaves(self.slots)]
         given = [jnp.shape(x) for x in jax.tree_util.tree_leaves(rows)]
-        if [s[1:] for s in given] != shapes or len({s[:1] for s in given}) != 1:
+        if not all(given) or [s[1:] for s in given] != shapes or len({s[:1] for s in given}) != 1:
             raise ValueError(f"Accumulator.add takes m rows of shapes {shapes}, got {given}")
+        types = jax.eval_shape(lambda x: x, rows)
+        for slot, x in zip(*map(jax.tree_util.tree_leaves, (self.slots, types)), strict=True):
+            if wide(x.dtype) != slot.dtype:
+                raise TypeError(f"Accumulator.add got rows of {x.dtype} for sums in {slot.dtype}; convert them")
         m = given[0][0]
         if m > self.unit and m % self.unit:
             raise ValueError(
@@ -78,6 +95,11 @@ class Accumulator:
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(self.slots), out)
 
 
+def _check_type(row: Any) -> None:
+    if not (jnp.issubdtype(row.dtype, jnp.floating) or jnp.issubdtype(row.dtype, jnp.integer)):
+        raise TypeError(f"an Accumulator adds floats and integers, not {row.dtype}: convert it, or give its parts")
+
+
 @cache
 def _cast(dtype: str) -> Callable[[Any], Any]:
     return lambda x: x.astype(dtype)
@@ -92,7 +114,7 @@ def _add(unit: int) -> Callable[..., Any]:
         return (push(slots, count, sum_rows(block)), count + 1), None
 
     def add(slots: Any, count: Any, rows: Any) -> Any:
-        blocks = jax.tree_util.tree_map(lambda x: x.reshape(-1, unit, *x.shape[1:]), rows)
+        blocks = jax.tree_util.tree_map(lambda x: x.reshape(len(x) // unit, unit, *x.shape[1:]), rows)
         if len(jax.tree_util.tree_leaves(blocks)[0]) == 1:
             return step((slots, count), jax.tree_util.tree_map(lambda x: x[0], blocks))[0]
         return lax.scan(step, (slots, count), blocks)[0]

@@ -17,6 +17,7 @@ def export(f: Callable[..., Any], *, platforms: Sequence[str] | None = None) -> 
     """
     from jax import export as jax_export
 
+    platforms = [platforms] if isinstance(platforms, str) else platforms
     jitted: Any = f if hasattr(f, "lower") else jax.jit(f)
     return jax_export.export(
         jitted, platforms=platforms, disabled_checks=[jax_export.DisabledSafetyCheck.custom_call(TARGET)]

@@ -73,7 +73,8 @@ def invariant(f: Callable[P, T], *, level: Literal["batch", "portable"] = "batch
     the (by then transformed) program is lowered, so a row has the same bits alone, in any batch and in any place.
     Arguments are pytrees; leaves that are no arrays or numbers (an activation function in an Equinox model) are
     static and must be hashable. Python numbers become arrays, as under jax.jit; inside jax.jit they are static, as
-    they are for f itself (so its static_argnums do).
+    they are for f itself (so its static_argnums do): x**n is then a product, and else a power, with bits of its own.
+    Where both are to agree, pass an array or close over the number.
 
     level: "batch" admits what has the same bits in every batch on this machine (linear algebra, FFT); "portable"
     admits only operations with a clause, which have the same bits on every machine.

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 from samebits.jax import _compat
@@ -33,25 +34,27 @@ def run_partitioned(plan: Plan, *arguments: Any) -> list[Any]:
 
     def partition(mesh: Any, parts: Any, results: Any) -> Any:
         """JAX's callback for XLA: what one device does, given how the partitioner would like to split the arrays."""
-        arrays = [*zip(plan.inputs, parts, strict=True), *zip(plan.outputs, results, strict=True)]
+        arrays = [*zip(plan.inputs, parts[: len(plan.inputs)], strict=True), *zip(plan.outputs, results, strict=True)]
         shards = _shards(factors, arrays, mesh)
         mesh = _compat.mesh_of([*parts, *results]) if mesh.empty else mesh
         split = partial(_spec, factors, shards)
         local = Local(factors, shards, mesh)
 
         def on_one_device(*values: Any) -> list[Any]:
-            inside = [_enter(x, v) for x, v in zip(values, plan.inputs, strict=True)]
+            inside = [_enter(x, v) for x, v in zip(values[: len(plan.inputs)], plan.inputs, strict=True)]
             outputs = run(rewrite(local.program(plan), plan.promise), *inside)
             return [_leave(x, v) for x, v in zip(outputs, plan.outputs, strict=True)]
 
+        whole = [NamedSharding(mesh, PartitionSpec()) for _ in spare]
         return (mesh, on_one_device, [NamedSharding(mesh, split(v)) for v in plan.outputs],
-                tuple(NamedSharding(mesh, split(v)) for v in plan.inputs))  # fmt: skip
+                (*(NamedSharding(mesh, split(v)) for v in plan.inputs), *whole))  # fmt: skip
 
+    spare = [] if plan.inputs else [np.int32(0)]  # XLA partitions no operation without operands
     names: dict[Factor, str] = {}
     axes_in, axes_out = ([_names(factors, names, v) for v in values] for values in (plan.inputs, plan.outputs))
     results = [jax.ShapeDtypeStruct(*_crossing(v)) for v in plan.outputs]
-    call = _compat.partitioned(partition, results, axes_in, axes_out)
-    outputs = call(*(_to_crossing(x, v) for x, v in zip(arguments, plan.inputs, strict=True)))
+    call = _compat.partitioned(partition, results, [*axes_in, *(() for _ in spare)], axes_out)
+    outputs = call(*(_to_crossing(x, v) for x, v in zip(arguments, plan.inputs, strict=True)), *spare)
     return [_from_crossing(x, v) for x, v in zip(outputs, plan.outputs, strict=True)]
 
 

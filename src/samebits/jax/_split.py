@@ -20,15 +20,18 @@ def split_matmul(a: Any, b: Any, axis_name: Any) -> Any:
     are partial products, one for each 2^j chunks of 256 terms, with the largest such power that divides k; else a and
     b do (and a derivative needs shard_map's check_vma).
 
-    Returns a's axes but the last and b's but the first, in their dtype. Raises ValueError where the lengths differ,
-    TypeError for other dtypes.
+    Returns a's axes but the last and b's but the first, in their dtype. Raises ValueError where the lengths differ or an
+    axis is named twice, TypeError for other dtypes, NameError for an axis that there is not.
     """
     a, b = jnp.asarray(a), jnp.asarray(b)
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[0]:
         raise ValueError(f"split_matmul contracts the last axis of a with the first of b; got {a.shape} and {b.shape}")
     if a.dtype != b.dtype or not jnp.issubdtype(a.dtype, jnp.floating):
         raise TypeError(f"split_matmul takes floats of one dtype, got {a.dtype} and {b.dtype}; convert one")
-    return _program(axis_name if isinstance(axis_name, tuple) else (axis_name,))(a, b)
+    names = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    if len(set(names)) != len(names):
+        raise ValueError(f"split_matmul takes each axis once; got {names}")
+    return _program(names)(a, b)
 
 
 @cache
@@ -39,12 +42,14 @@ def _program(names: tuple[Any, ...]) -> Any:
 def _product(names: tuple[Any, ...], a: Any, b: Any) -> Any:
     names, k = _compat.in_mesh_order(names), a.shape[-1]
     multiply = partial(lax.dot_general, preferred_element_type=wide(a.dtype))
-    if k % CHUNK or k == 0:
+    if k == 0:
+        return jnp.zeros((*a.shape[:-1], *b.shape[1:]), a.dtype)
+    if k % CHUNK:
         a, b = _compat.gather_alike(a, names, a.ndim - 1), _compat.gather_alike(b, names, 0)
         return multiply(a, b, (((a.ndim - 1,), (0,)), ((), ()))).astype(a.dtype)
     chunks = k // CHUNK
     parts = chunks // (chunks & -chunks)  # of 2^j chunks
-    a_parts = a.reshape(*a.shape[:-1], parts, -1)
-    b_parts = b.reshape(parts, -1, *b.shape[1:])
+    a_parts = a.reshape(*a.shape[:-1], parts, k // parts)
+    b_parts = b.reshape(parts, k // parts, *b.shape[1:])
     products = multiply(a_parts, b_parts, (((a.ndim,), (1,)), ((a.ndim - 1,), (0,))))
     return _compat.accumulate_p.bind(products, axes=(*names, 0), axis_index_groups=None).astype(a.dtype)

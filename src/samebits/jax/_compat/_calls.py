@@ -34,8 +34,11 @@ def new_call_primitive(name: str) -> Any:
 
 
 def _run_compiled(primitive: Any, *args: Any, **params: Any) -> Any:
-    """A call met outside jit (jax.disable_jit(), say) is compiled all the same: only then is it rewritten."""
-    with jax.disable_jit(False):
+    """A call met outside jit (jax.disable_jit(), say) is compiled all the same: only then is it rewritten.
+
+    jax.debug_nans() would trace the call once more to look for the operation; it reports the call instead.
+    """
+    with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False):
         return jax.jit(lambda *values: primitive.bind(*values, **params))(*args)
 
 

@@ -130,9 +130,11 @@ def axes_size(eqn: Any, names: Sequence[Any]) -> int:
 
 def in_mesh_order(names: Sequence[Any], eqn: Any = None) -> tuple[Any, ...]:
     """Named axes in the order of the mesh that an equation was traced under (none given: that is traced under now),
-    outermost first; those of vmaps lie inside (clause NAM-2)."""
+    outermost first; those of vmaps lie inside (clause NAM-2). Raises NameError for a name that is no axis there."""
     mesh = mesh_lib.get_abstract_mesh() if eqn is None else eqn.ctx.cur_abstract_mesh
     order = [*(mesh.axis_names if mesh is not None else ()), *core.get_axis_env().axis_sizes]
+    if unbound := [n for n in names if n not in order]:
+        raise NameError(f"unbound axis name: {unbound[0]!r}; call this under jax.shard_map over a mesh that has it")
     return tuple(sorted(names, key=order.index))
 
 

@@ -54,12 +54,11 @@ def _asynchronous(eqn: Any) -> Rule:
 def _reduce(eqn: Any) -> Rule:
     """psum, pmax, pmin: over axes of the operand, or over devices."""
     found = kinds(eqn)
-    named = [a for a in _axes(eqn) if not isinstance(a, int)]
     if not found & {"f", "c", "n"}:
         return Rule("xla", clause("exact"), emit=_emit_exact)
     op = _REDUCE[eqn.primitive.name]
     _check_kinds(eqn, found)
-    if named:
+    if reduces_over_devices(eqn):
         return Rule("xla", clause("psum" if op == "accumulate" else op), emit=partial(_emit_reduce, op))
     axes = _axes(eqn)
     return Rule("native", clause("psum" if op == "accumulate" else op),
@@ -88,6 +87,16 @@ def _axes(eqn: Any) -> tuple[Any, ...]:
     return axes if isinstance(axes, tuple) else (axes,)
 
 
+def is_over_devices(eqn: Any) -> bool:
+    """Whether an equation moves, adds or compares over named axes."""
+    name = eqn.primitive.name
+    return name in _MOVE | TYPING | _SCATTER or reduces_over_devices(eqn)
+
+
+def reduces_over_devices(eqn: Any) -> bool:
+    return eqn.primitive.name in _REDUCE and any(not isinstance(a, int) for a in _axes(eqn))
+
+
 def _groups(eqn: Any) -> Any:
     return eqn.params.get("axis_index_groups")
 
@@ -109,7 +118,8 @@ def _emit_reduce(op: str, eqn: Any, values: list[Any], _: Callable[[Any], Any]) 
         rest = [i for i in range(value.ndim) if i not in inner]
         rows = lax.all_gather(value, named, axis=0, axis_index_groups=_groups(eqn))
         rows = lax.transpose(rows, [0, *(i + 1 for i in (*inner, *rest))])
-        out.append(_reduced(op, rows.reshape(-1, *(value.shape[i] for i in rest)), v.aval))
+        count = rows.shape[0] * math.prod(value.shape[i] for i in inner)  # -1 would not do where an axis is empty
+        out.append(_reduced(op, rows.reshape(count, *(value.shape[i] for i in rest)), v.aval))
     return out
 
 

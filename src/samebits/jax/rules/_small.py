@@ -14,6 +14,7 @@ from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._rule import Rule, dtype_of, kind_of, refuse_tiny
 from samebits.jax.rules._batch import LINALG
+from samebits.jax.rules._collective import is_over_devices
 from samebits.jax.rules._scatter import SCATTER
 from samebits.native._small import WORDS, nearest, to_odd
 from samebits.order._small import SMALL
@@ -49,6 +50,8 @@ def expanded(eqn: Any) -> Any:
         return _chain(eqn)
     if eqn.primitive.name not in SCATTER and any(True for _ in _compat.sub_jaxprs(eqn.params)):
         return None  # a call, control flow, a reduction by a function: its body says what is done
+    if is_over_devices(eqn):
+        return None  # their names mean nothing here
     narrow = (*SMALL, "float16", "bfloat16") if eqn.primitive.name in LINALG else tuple(SMALL)
     if not any(dtype_of(v.aval) in narrow for v in [*eqn.invars, *eqn.outvars]):
         return None

@@ -20,8 +20,8 @@ def split_matmul(a: Any, b: Any, axis_name: Any) -> Any:
     are partial products, one for each 2^j chunks of 256 terms, with the largest such power that divides k; else a and
     b do (and a derivative needs shard_map's check_vma).
 
-    Returns a's axes but the last and b's but the first, in their dtype. Raises ValueError where the lengths differ or an
-    axis is named twice, TypeError for other dtypes, NameError for an axis that there is not.
+    Returns a's axes but the last and b's but the first, in their dtype. Raises ValueError where the lengths differ or
+    an axis is named twice, TypeError for other dtypes, NameError for an axis that there is not.
     """
     a, b = jnp.asarray(a), jnp.asarray(b)
     if a.ndim == 0 or b.ndim == 0 or a.shape[-1] != b.shape[0]:

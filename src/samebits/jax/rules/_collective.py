@@ -90,7 +90,7 @@ def _axes(eqn: Any) -> tuple[Any, ...]:
 def is_over_devices(eqn: Any) -> bool:
     """Whether an equation moves, adds or compares over named axes."""
     name = eqn.primitive.name
-    return name in _MOVE | TYPING | _SCATTER or reduces_over_devices(eqn)
+    return name in MOVE | TYPING | _SCATTER or reduces_over_devices(eqn)
 
 
 def reduces_over_devices(eqn: Any) -> bool:

@@ -16,7 +16,7 @@ from jax import lax
 from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._native import run_program
-from samebits.jax._rule import Rule, is_native, kinds, refuse, refuse_tiny
+from samebits.jax._rule import Rule, is_native, kinds, refuse
 from samebits.native._program import Program
 from samebits.native._views import View
 from samebits.order._constants import CHUNK
@@ -76,7 +76,7 @@ def _scatter(eqn: Any) -> Rule:
 
 def _check_kinds(eqn: Any, found: set[str]) -> None:
     if "n" in found:
-        raise refuse_tiny(eqn)
+        raise refuse(eqn, "a reduction of floats below 16 bits over named axes has no rule", "convert to float32 first")
     if "c" in found:
         raise refuse(eqn, "a reduction of complex numbers over named axes has no rule",
                      "reduce real and imaginary parts")  # fmt: skip

@@ -11,6 +11,7 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import mpmath as mp
 import pieces
@@ -94,7 +95,7 @@ def parts(x, *bits: int) -> list[float]:
     return out
 
 
-def taylor(term: Callable[[int], mpf], terms: int = 60) -> Callable:
+def taylor(term: Callable[[int], Any], terms: int = 60) -> Callable:
     """The function whose Taylor coefficients are term(0), term(1), ...: without its leading terms."""
     coefficients = [term(j) for j in range(terms)][::-1]
     return lambda x: mp.polyval(coefficients, x)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from samebits import native
+from samebits.order._small import SMALL
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "neon"
@@ -23,6 +24,7 @@ ISAS = ("generic", "neon")
 FUSING = ("conv.cc.o", "dot.cc.o", "math.cc.o")  # kernels whose source has fused multiply-adds
 # Done in NumPy: bits are moved, none is computed.
 SILENT = {f"{name} of {dtype}" for name in ("neg", "abs", "copysign") for dtype in ("float16", "bfloat16")}
+SILENT |= {f"convert of {dtype}" for dtype in ("float32", "float64", *SMALL)}  # to and from 8 bits: integers (CVT-10)
 NOT_RECORDED = {
     "Packed": "a class", "Partial": "a class", "isa": "a question", "isas": "a question", "threads": "a question",
     "contract_version": "a question", "names": "a question", "pack": "stress.cc has packed products",

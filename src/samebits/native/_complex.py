@@ -1,20 +1,15 @@
 """Complex products and extrema on NumPy arrays, as programs (clauses CPX-13, CPX-14)."""
 
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar, cast
+from functools import partial
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from samebits.native._pairs import ComplexProgram
 from samebits.native._run import CompiledProgram
 from samebits.native._views import View
 from samebits.order._axes import Axis, one_axis, reduced_axes
-from samebits.order._complex import is_complex
-from samebits.order._dtypes import as_array
-
-Function = TypeVar("Function", bound=Callable[..., NDArray])
+from samebits.order._folds import complex_fold as order_fold
 
 
 def _run(x: NDArray, build: Callable[[ComplexProgram, View], View]) -> NDArray:
@@ -34,16 +29,5 @@ def _cumulative(op: str, x: NDArray, axis: int = 0, reverse: bool = False) -> ND
     return _run(x, lambda p, view: p.cumulative(op, view, axis, bool(reverse)))
 
 
-def complex_fold(op: str, cumulative: bool = False) -> Callable[[Function], Function]:
-    """Makes a reduction or a cumulative operation on complex operands a program of that of `op`."""
-
-    def decorate(function: Function) -> Function:
-        @wraps(function)
-        def either(x: ArrayLike, *args: Any, **kwargs: Any) -> NDArray:
-            if not np.iscomplexobj(x) or not is_complex((z := as_array(x)).dtype):
-                return function(x, *args, **kwargs)
-            return (_cumulative if cumulative else _reduced)(op, z, *args, **kwargs)
-
-        return cast(Function, either)
-
-    return decorate
+complex_fold = partial(order_fold, reduced=_reduced, prefixes=_cumulative)
+"""samebits.order's decorator, with programs for its loops."""

@@ -41,15 +41,23 @@ def _cumulative(op: str, x: NDArray, axis: int = 0, reverse: bool = False) -> ND
     return np.moveaxis(out[..., order], -1, axis)
 
 
-def complex_fold(op: str, cumulative: bool = False) -> Callable[[Function], Function]:
-    """Makes a reduction or a cumulative operation on complex operands one that joins by `op` (CPX-13, CPX-14)."""
+def complex_fold(
+    op: str,
+    cumulative: bool = False,
+    reduced: Callable[..., NDArray] = _reduced,
+    prefixes: Callable[..., NDArray] = _cumulative,
+) -> Callable[[Function], Function]:
+    """Makes a reduction or a cumulative operation on complex operands one that joins by `op` (CPX-13, CPX-14).
+
+    reduced, prefixes: (op, array, *arguments of the function) -> array; the reference's, or those of samebits.native.
+    """
 
     def decorate(function: Function) -> Function:
         @wraps(function)
         def either(x: ArrayLike, *args: Any, **kwargs: Any) -> NDArray:
             if not np.iscomplexobj(x) or not is_complex((z := as_array(x)).dtype):
                 return function(x, *args, **kwargs)
-            return (_cumulative if cumulative else _reduced)(op, z, *args, **kwargs)
+            return (prefixes if cumulative else reduced)(op, z, *args, **kwargs)
 
         return cast(Function, either)
 

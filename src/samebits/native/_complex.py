@@ -9,7 +9,7 @@ from samebits.native._pairs import ComplexProgram
 from samebits.native._run import CompiledProgram
 from samebits.native._views import View
 from samebits.order._axes import Axis, one_axis, reduced_axes
-from samebits.order._folds import complex_fold as order_fold
+from samebits.order._complex_folds import complex_fold as order_fold
 
 
 def _run(x: NDArray, build: Callable[[ComplexProgram, View], View]) -> NDArray:

@@ -15,7 +15,7 @@ import numpy as np
 from samebits.native._program import Arithmetic, Program
 from samebits.native._views import Shape, View, contiguous_strides
 from samebits.order._complex import Real, compose
-from samebits.order._folds import NEUTRAL
+from samebits.order._complex_folds import NEUTRAL
 
 PARTS = {"complex64": "float32", "complex128": "float64"}
 """A complex dtype's name -> that of its parts."""

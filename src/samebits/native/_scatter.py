@@ -9,7 +9,7 @@ from samebits.native._apply import apply
 from samebits.native._arrays import number, pointer, words
 from samebits.native._library import check, library
 from samebits.native._program import REDUCTIONS
-from samebits.order._folds import complex_scatter
+from samebits.order._complex_folds import complex_scatter
 from samebits.order._parts import by_parts
 from samebits.order._scatter import SEGMENT, scatter_operands, segment_operands
 

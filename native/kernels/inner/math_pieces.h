@@ -7,8 +7,8 @@
 // roundings and the polynomial's error stay below the margin. The tables' values are too small by it
 // (dev/pieces.py), so that head + tail is a lower bound and one operation makes the upper one.
 //
-// About one lane in a hundred is in doubt (by the margins; not counted). These are gathered from a whole block
-// and done again by the longer sequence of math_*.h, where a group done again would cost its 64 lanes.
+// About one lane in a hundred is in doubt (by the margins; not counted). These are gathered from a whole
+// block and done again by the longer sequence of math_*.h, where a group done again would cost its 64 lanes.
 #ifndef SB_KERNELS_INNER_MATH_PIECES_H_
 #define SB_KERNELS_INNER_MATH_PIECES_H_
 

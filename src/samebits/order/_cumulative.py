@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from samebits.order._axes import one_axis
 from samebits.order._chunks import chunks
+from samebits.order._complex_folds import complex_fold
 from samebits.order._dtypes import canonical, floats, narrow, widen
 from samebits.order._extrema import maximum_of, minimum_of
-from samebits.order._complex_folds import complex_fold
 from samebits.order._functions import exp, log1p
 from samebits.order._ieee import reference
 from samebits.order._parts import by_parts

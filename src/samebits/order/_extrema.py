@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from samebits.order._arguments import named_dtype
 from samebits.order._axes import Axis, flatten
-from samebits.order._dtypes import booleans, canonical, is_float, ordered, widen
 from samebits.order._complex_folds import complex_fold
+from samebits.order._dtypes import booleans, canonical, is_float, ordered, widen
 from samebits.order._ieee import reference
 
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from samebits.order._arguments import integer
+from samebits.order._complex_folds import complex_scatter
 from samebits.order._dtypes import floats, narrow, same_dtype, widen
 from samebits.order._extrema import maximum_of, minimum_of
-from samebits.order._complex_folds import complex_scatter
 from samebits.order._ieee import reference
 from samebits.order._parts import by_parts
 

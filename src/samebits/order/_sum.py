@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from samebits.order._axes import Axis, flatten
 from samebits.order._chunks import chunks, join
+from samebits.order._complex_folds import complex_fold
 from samebits.order._constants import LANES
 from samebits.order._dtypes import canonical, floats, narrow, widen
-from samebits.order._complex_folds import complex_fold
 from samebits.order._ieee import reference
 from samebits.order._parts import by_parts
 

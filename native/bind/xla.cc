@@ -1,9 +1,9 @@
 // XLA's FFI on top of the C ABI: one target, "samebits_program".
 //
-// The attribute `program` holds the words of a program (samebits.h); XLA instantiates the call
-// once per compiled executable, which checks and plans the program, and then runs it with the
-// call's buffers on XLA's own threads. One target for every program keeps the number of calls
-// small (each costs about 0.2 us) and the program inside the executable: it can be exported.
+// The attribute `program` holds the words of a program, `loop` those of a loop around it, or none
+// (samebits.h). XLA instantiates the call once per compiled executable, which checks and plans the
+// program, and then runs it with the call's buffers on XLA's own threads. One target for every program keeps the
+// number of calls small (each costs about 0.2 us) and the program inside the executable: it can be exported.
 #include <memory>
 #include <new>
 #include <string>
@@ -20,8 +20,15 @@ struct Program {
   static ffi::TypeId id;
   sb_program* handle;
   std::vector<size_t> bytes;  // of the arguments, then the results
-  Program(sb_program* made, ffi::Span<const int64_t> words)
-      : handle(made), bytes(words.begin() + 5, words.begin() + 5 + words[1] + words[2]) {}
+  std::vector<int64_t> loop;  // words; none: the program runs once
+  Program(sb_program* made, ffi::Span<const int64_t> words, ffi::Span<const int64_t> rounds)
+      : handle(made),
+        bytes(words.begin() + 5, words.begin() + 5 + words[1] + words[2]),
+        loop(rounds.begin(), rounds.end()) {
+    for (size_t i = 0; i < bytes.size() && i + 2 < loop.size(); ++i) {
+      if (loop[i + 2] != 0) bytes[i] *= static_cast<size_t>(loop[0]);
+    }
+  }
   ~Program() { sb_program_free(handle); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -30,12 +37,13 @@ ffi::TypeId Program::id = {};
 
 constexpr size_t kInlineBuffers = 64;
 
-ffi::ErrorOr<std::unique_ptr<Program>> instantiate(ffi::Span<const int64_t> words) {
+ffi::ErrorOr<std::unique_ptr<Program>> instantiate(ffi::Span<const int64_t> words,
+                                                   ffi::Span<const int64_t> loop) {
   sb_program* made = sb_program_new(words.begin(), static_cast<int64_t>(words.size()));
   if (!made) return ffi::Unexpected(ffi::Error(ffi::ErrorCode::kInvalidArgument, sb_error()));
   std::unique_ptr<sb_program, void (*)(sb_program*)> owner(made, sb_program_free);
   try {
-    auto program = std::make_unique<Program>(made, words);
+    auto program = std::make_unique<Program>(made, words, loop);
     owner.release();
     return program;
   } catch (const std::bad_alloc&) {
@@ -85,7 +93,10 @@ ffi::Error execute(Program* program, ffi::ThreadPool pool, ffi::RemainingArgs ar
       task(arg);
     }
   };
-  if (sb_program_run(program->handle, buffers, &executor) != 0) {
+  const std::vector<int64_t>& loop = program->loop;
+  if (loop.empty() ? sb_program_run(program->handle, buffers, &executor)
+                   : sb_program_loop(program->handle, loop.data(), static_cast<int64_t>(loop.size()), buffers,
+                                     &executor)) {
     return ffi::Error(ffi::ErrorCode::kInternal, sb_error());
   }
   return ffi::Error::Success();
@@ -99,7 +110,9 @@ extern "C" SB_API XLA_FFI_Error* samebits_instantiate(XLA_FFI_CallFrame*);
 extern "C" SB_API XLA_FFI_Error* samebits_execute(XLA_FFI_CallFrame*);
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(samebits_instantiate, instantiate,
-                              ffi::Ffi::BindInstantiate().Attr<ffi::Span<const int64_t>>("program"));
+                              ffi::Ffi::BindInstantiate()
+                                  .Attr<ffi::Span<const int64_t>>("program")
+                                  .Attr<ffi::Span<const int64_t>>("loop"));
 
 XLA_FFI_DEFINE_HANDLER_SYMBOL(
     samebits_execute, execute,

@@ -17,22 +17,6 @@
 #include "frame/rows.h"
 
 namespace sb {
-
-// Scratch that a thread keeps between programs. Pages come zeroed from the system, about 0.1 us each, so
-// programs that run again and again keep theirs; a large one is slow enough itself to ask again.
-constexpr int64_t kKeptScratch = int64_t{64} << 20;
-
-}  // namespace sb
-
-struct sb_program {
-  int64_t given = 0;             // arguments and results
-  std::vector<int64_t> scratch;  // offsets
-  int64_t scratch_bytes = 0;
-  size_t most_operands = 0;
-  std::vector<sb::Step> steps;
-};
-
-namespace sb {
 namespace {
 
 // Tuning: a bound that keeps the planning of hostile words short; real programs have a few hundred of each.
@@ -55,6 +39,7 @@ class Builder {
       }
     }
     n_args_ = head[1];
+    program->arguments = n_args_;
     program->given = n_args_ + head[2];
     n_buffers_ = program->given + head[3];
     sizes_.resize(static_cast<size_t>(n_buffers_));
@@ -62,6 +47,7 @@ class Builder {
     for (int64_t i = 0; i < n_buffers_; ++i) {
       if (size(i) < 0) return fail("sb_program_new: buffer %lld has %lld bytes", as_ll(i), as_ll(size(i)));
     }
+    program->bytes.assign(sizes_.begin(), sizes_.begin() + program->given);
     first_.assign(static_cast<size_t>(n_buffers_), -1);
     last_ = first_;
     for (step_ = 0; step_ < head[4]; ++step_) {
@@ -302,6 +288,29 @@ int run_step(const Step& s, char** p, const sb_executor* executor) {
   }
 }
 
+int run_program(const sb_program& program, void* const* buffers, const sb_executor* executor) {
+  static thread_local Arena arena;
+  const int64_t table = aligned(static_cast<int64_t>(program.most_operands * sizeof(char*)));
+  char* memory = arena.reserve(table + program.scratch_bytes);
+  if (!memory) {
+    return fail("sb_program_run: no memory for %lld bytes of scratch", as_ll(program.scratch_bytes));
+  }
+  char** operands = reinterpret_cast<char**>(memory);
+  char* scratch = memory + table;
+  for (const Step& step : program.steps) {
+    char** p = operands;
+    for (const Operand& o : step.operands) {
+      char* base = o.buffer < program.given
+                       ? static_cast<char*>(buffers[o.buffer])
+                       : scratch + program.scratch[static_cast<size_t>(o.buffer - program.given)];
+      *p++ = base + o.offset;
+    }
+    if (run_step(step, operands, executor)) return -1;
+  }
+  arena.trim(kKeptScratch);
+  return 0;
+}
+
 }  // namespace sb
 
 extern "C" {
@@ -319,27 +328,7 @@ sb_program* sb_program_new(const int64_t* words, int64_t count) {
 void sb_program_free(sb_program* program) { delete program; }
 
 int32_t sb_program_run(const sb_program* program, void* const* buffers, const sb_executor* executor) {
-  using namespace sb;
-  static thread_local Arena arena;
-  IeeeMode ieee;
-  const int64_t table = aligned(static_cast<int64_t>(program->most_operands * sizeof(char*)));
-  char* memory = arena.reserve(table + program->scratch_bytes);
-  if (!memory) {
-    return fail("sb_program_run: no memory for %lld bytes of scratch", as_ll(program->scratch_bytes));
-  }
-  char** operands = reinterpret_cast<char**>(memory);
-  char* scratch = memory + table;
-  for (const Step& step : program->steps) {
-    char** p = operands;
-    for (const Operand& o : step.operands) {
-      char* base = o.buffer < program->given
-                       ? static_cast<char*>(buffers[o.buffer])
-                       : scratch + program->scratch[static_cast<size_t>(o.buffer - program->given)];
-      *p++ = base + o.offset;
-    }
-    if (run_step(step, operands, executor)) return -1;
-  }
-  arena.trim(kKeptScratch);
-  return 0;
+  sb::IeeeMode ieee;
+  return sb::run_program(*program, buffers, executor);
 }
 }

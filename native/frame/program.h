@@ -1,4 +1,4 @@
-// A step of a program, checked and planned (samebits.h: sb_program_*).
+// Programs and their steps, checked and planned (samebits.h: sb_program_*).
 #ifndef SB_FRAME_PROGRAM_H_
 #define SB_FRAME_PROGRAM_H_
 
@@ -13,6 +13,10 @@
 namespace sb {
 
 struct RowsPlan;
+
+// Scratch that a thread keeps between programs. Pages come zeroed from the system, about 0.1 us each, so
+// programs that run again and again keep theirs; a large one is slow enough itself to ask again.
+constexpr int64_t kKeptScratch = int64_t{64} << 20;
 
 struct Operand {
   int64_t buffer, offset;  // bytes
@@ -36,5 +40,17 @@ struct Step {
 // p: the operands' places in memory.
 int run_step(const Step& step, char** p, const sb_executor* executor);
 
+// sb_program_run, in IEEE mode already.
+int run_program(const sb_program& program, void* const* buffers, const sb_executor* executor);
+
 }  // namespace sb
+
+struct sb_program {
+  int64_t arguments = 0, given = 0;  // given: arguments and results
+  std::vector<int64_t> bytes;        // of these
+  std::vector<int64_t> scratch;      // offsets
+  int64_t scratch_bytes = 0;
+  size_t most_operands = 0;
+  std::vector<sb::Step> steps;
+};
 #endif  // SB_FRAME_PROGRAM_H_

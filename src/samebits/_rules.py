@@ -101,6 +101,7 @@ OPERATIONS: dict[str, Operation] = {
         "complex_",
     ),
     "complex_dot": Operation("CPX-12", "matmul"),
+    "complex_conv": Operation("CONV-6", "conv"),
     # What rounds nothing, or is not ours to round.
     "move": Operation("MOVE-1"),
     "top_k_by_total_order": Operation("TOP-4"),

@@ -73,6 +73,10 @@ def test_in_axes_dtypes_and_results():
         for micro in (None, 2):  # added in float32 and rounded once
             out = sj.accumulate(lambda r: r, microbatch=micro)(narrow)
             assert bits(out) == bits(order.accumulate(narrow, 0))
+    z = (rows + 1j * rows[::-1]).astype(np.complex64)
+    for micro in (None, 2):  # by parts (CPX-11)
+        assert bits(sj.accumulate(lambda r: r, microbatch=micro)(z)) == bits(order.accumulate(z, 0))
+    assert bits(sj.Accumulator.zeros(z[0], 16, unit=2).add(z).total()) == bits(order.accumulate(z, 0))
     counted = sj.accumulate(lambda r: (r > 0).astype(jnp.int32))(rows)
     assert bits(counted) == bits((rows > 0).sum(0, dtype=np.int32))
     assert bits(sj.accumulate(lambda r, c: r * 0 + c, (0, None))(rows, 0.1)) == bits(
@@ -103,6 +107,8 @@ def test_errors():
         sj.accumulate(loss, microbatch=0)
     with pytest.raises(TypeError, match=r"got 1.5, which is no int"):
         sj.accumulate(loss, microbatch=1.5)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(TypeError, match="axis_name as names of axes; got 3, a position"):
+        sj.accumulate(loss, axis_name=("d", 3))
     with pytest.raises(ValueError, match=r"got axis 7 in in_axes for an argument of shape \(4, 5\)"):
         sj.accumulate(jnp.sum, 7)(batch[0])
     with pytest.raises(ValueError, match=r"a prefix of its arguments, .* got \(0,\)"):
@@ -111,7 +117,7 @@ def test_errors():
         sj.accumulate(loss, (None, 0))(W, (batch[0], batch[1][:3]))
     with pytest.raises(ValueError, match="one number of examples, got none"):
         sj.accumulate(loss, None)(W, batch)
-    with pytest.raises(TypeError, match=r"adds floats and integers; f returned bool\[5\]"):
+    with pytest.raises(TypeError, match=r"adds numbers; f returned bool\[5\]"):
         sj.accumulate(lambda x: x > 0)(batch[0])
     with pytest.raises(TypeError, match=r"accumulate the derivative instead: accumulate\(jax.grad\(f\), in_axes\)"):
         jax.grad(lambda w: sj.accumulate(loss, (None, 0))(w, batch))(W)
@@ -158,8 +164,8 @@ def test_errors_of_an_accumulator():
         a.add([row[None]])
     with pytest.raises(TypeError, match="rows of int32 for sums in float32; convert them"):
         a.add(np.ones((2, 2), np.int32))
-    with pytest.raises(TypeError, match="adds floats and integers, not complex64"):
-        sj.Accumulator.zeros(np.ones(2, np.complex64), 3)
+    with pytest.raises(TypeError, match="adds numbers, not bool"):
+        sj.Accumulator.zeros(np.ones(2, bool), 3)
     with pytest.raises(ValueError, match="take a larger unit"):
         sj.Accumulator.zeros(row, 2**31)
     with pytest.raises(ValueError, match="a row of one array or more"):

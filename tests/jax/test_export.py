@@ -55,6 +55,12 @@ def test_symbolic_shapes_are_refused():
         sj.export(sj.invariant(layer))(W, jax.ShapeDtypeStruct((n, 33), jnp.float32))
 
 
+@pytest.mark.parametrize("junk", [b"", b"junk", bytes(range(256))])
+def test_what_is_no_export_says_so(junk):
+    with pytest.raises(ValueError, match=f"these {len(junk)} bytes are not that"):
+        sj.deserialize(junk)
+
+
 def test_donated_buffers():
     f = jax.jit(sj.invariant(lambda w, g: w - 0.1 * g), donate_argnums=0)
     w = jnp.array(W)

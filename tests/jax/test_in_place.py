@@ -29,6 +29,11 @@ def outer(total, x):
     return total + x[:, None] * x[None, :]
 
 
+def in_xla(step):
+    """A step with work for XLA: without any, a scan would run natively (test_loops.py)."""
+    return lambda c, x: step(c, jnp.sort(x))
+
+
 def by_hand(step, carry, xs):
     """A loop in Python, each step a program of its own."""
     for x in xs:
@@ -43,10 +48,10 @@ def test_a_sum_that_a_scan_carries(dtype):
         start = normal(N, N, seed=1).astype(dtype)
 
         def f(start, xs):
-            return lax.scan(lambda c, x: (outer(c, x), None), start, xs)[0]
+            return lax.scan(lambda c, x: (in_xla(outer)(c, x), None), start, xs)[0]
 
         out, hlo = compiled(f, start, xs)
-        assert bits(out) == bits(by_hand(outer, start, xs))
+        assert bits(out) == bits(by_hand(in_xla(outer), start, xs))
         name = {"float32": "f32", "float64": "f64", "bfloat16": "u16"}[dtype]
         assert "output_to_operand_aliasing" in hlo
         assert not copies(hlo, f"{name}[49,49]")
@@ -78,14 +83,16 @@ STEP = {
 @pytest.mark.parametrize("name", STEP)
 def test_a_carry_that_a_step_reads_elsewhere_too(name):
     start, xs = normal(N, N, seed=1), normal(STEPS, N)
-    out, _ = compiled(lambda s, xs: lax.scan(lambda c, x: (STEP[name](c, x), None), s, xs)[0], start, xs)
-    assert bits(out) == bits(by_hand(STEP[name], start, xs))
+    for step in (STEP[name], in_xla(STEP[name])):
+        out, _ = compiled(lambda s, xs, f=step: lax.scan(lambda c, x: (f(c, x), None), s, xs)[0], start, xs)
+        assert bits(out) == bits(by_hand(step, start, xs))
 
 
 def test_one_array_carried_twice():
     """Both carries begin as one array, and one of them takes the place of the other."""
     x, xs = normal(N, N), normal(STEPS, N)
 
+    @in_xla
     def step(c, x):
         return (c[1] + x, c[0] * x)
 
@@ -97,10 +104,11 @@ def test_one_array_carried_twice():
 def test_a_carry_that_is_kept_as_well():
     """The scan returns every state: XLA keeps what is overwritten."""
     start, xs = normal(N, N, seed=1), normal(STEPS, N)
-    (last, states), _ = compiled(lambda s, xs: lax.scan(lambda c, x: (outer(c, x), c), s, xs), start, xs)
+    step = in_xla(outer)
+    (last, states), _ = compiled(lambda s, xs: lax.scan(lambda c, x: (step(c, x), c), s, xs), start, xs)
     for i, x in enumerate(xs):
         assert bits(states[i]) == bits(start)
-        start = sj.invariant(outer)(start, x)
+        start = sj.invariant(step)(start, x)
     assert bits(last) == bits(start)
 
 

@@ -322,6 +322,14 @@ SB_API sb_program* sb_program_new(const int64_t* words, int64_t count);  // NULL
 SB_API void sb_program_free(sb_program*);
 // buffers: n_args pointers, then n_results; scratch belongs to the library. Reentrant.
 SB_API int32_t sb_program_run(const sb_program*, void* const* buffers, const sb_executor*);
+// The program again and again, each time on the next slices and on what it has carried. Words:
+//   length, n_carried, (n_args + n_results) x step, n_carried x { argument, result, in place }
+// step: bytes from an iteration's slice to the next one's; 0: the same each time; negative: the buffer's last
+// slice comes first. A carried result is the argument of the next iteration, and returned after the last; the
+// argument's buffer has the first value and is only read. Both are of one size and of step 0. In place (0 or
+// 1): the program may have the two in the same memory. Reentrant.
+SB_API int32_t sb_program_loop(const sb_program*, const int64_t* words, int64_t count, void* const* buffers,
+                               const sb_executor*);
 
 #ifdef __cplusplus
 }

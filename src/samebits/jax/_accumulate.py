@@ -25,7 +25,7 @@ def accumulate(
 ) -> Callable[..., T]:
     """The sum of f over examples, like ``lambda *args: sum(f(row) for row in rows)``, in one order (clauses ACC-*).
 
-    f: takes one example and returns a pytree of float or integer arrays: a loss, a gradient (jax.grad, value_and_grad).
+    f: takes one example and returns a pytree of arrays of numbers: a loss, a gradient (jax.grad, value_and_grad).
     in_axes: which axes of the arguments are the examples, as for jax.vmap: ``accumulate(jax.grad(loss), (None, 0))``.
     microbatch: how many examples are computed at once, which bounds the memory; rounded down to a power of two. None:
     all of them. axis_name: under shard_map (or vmap, pmap), the named axes that the examples are split over, each index
@@ -36,9 +36,9 @@ def accumulate(
     device are best 2^j: else there is a partial sum for each 2^j rows, with the largest such power that divides them.
 
     The result cannot be differentiated, as its derivative would be summed by another rule: accumulate a derivative.
-    Raises TypeError for outputs that are neither floats nor integers, when it is differentiated, and for an axis or
-    microbatch that is no int; ValueError for arguments without examples, or with different numbers of them, for an axis
-    that an argument does not have, and for a microbatch below 1.
+    Raises TypeError for outputs that are not numbers, when it is differentiated, for an axis or microbatch that is no
+    int, and for a name that is one; ValueError for arguments without examples, or with different numbers of them, for
+    an axis that an argument does not have, and for a microbatch below 1.
     """
     if not callable(f):
         raise TypeError(f"accumulate() takes a function of one example; got {f!r}")
@@ -47,6 +47,8 @@ def accumulate(
         if microbatch < 1:
             raise ValueError(f"accumulate() takes a microbatch of 1 row or more, or None for all; got {microbatch}")
     names = () if axis_name is None else tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    if numbers := [a for a in names if isinstance(a, int)]:
+        raise TypeError(f"accumulate() takes axis_name as names of axes; got {numbers[0]}, a position: see in_axes")
 
     def total(*args: Any) -> T:
         leaves, tree = jax.tree_util.tree_flatten(args)
@@ -212,8 +214,5 @@ def wide(dtype: Any) -> Any:
 
 
 def _check_type(shape: Any) -> None:
-    if not (jnp.issubdtype(shape.dtype, jnp.floating) or jnp.issubdtype(shape.dtype, jnp.integer)):
-        raise TypeError(
-            f"accumulate() adds floats and integers; f returned {shape.dtype}{list(shape.shape)}: convert it, or give "
-            "real and imaginary parts"
-        )
+    if not jnp.issubdtype(shape.dtype, jnp.number):
+        raise TypeError(f"accumulate() adds numbers; f returned {shape.dtype}{list(shape.shape)}: convert it")

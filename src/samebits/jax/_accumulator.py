@@ -39,7 +39,7 @@ class Accumulator:
 
         unit: a power of two that divides each portion but the last; the larger, the fewer partial sums and additions.
         Raises ValueError for another unit, for rows below 1 or above 2^31 - 1 units, and where there are no arrays;
-        TypeError for arrays of neither floats nor integers.
+        TypeError for arrays that are not of numbers.
         """
         rows, unit = (as_int(n, "an Accumulator takes a number of rows and a unit") for n in (rows, unit))
         if unit < 1 or unit & (unit - 1) or rows < 1:
@@ -89,15 +89,15 @@ class Accumulator:
         return replace(self, slots=slots, count=count, is_closed=m < self.unit)
 
     def total(self) -> Any:
-        """The sum of all rows, in the rows' own dtypes; NaN in floats if there were more than it has room for."""
+        """The sum of all rows, in the rows' own dtypes. NaN, but not of integers, if it had no room for them."""
         leaves = jax.tree_util.tree_leaves(_total(self.slots, self.count))
         out = [invariant(_cast(d))(x) for x, d in zip(leaves, self.dtypes, strict=True)]
         return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(self.slots), out)
 
 
 def _check_type(row: Any) -> None:
-    if not (jnp.issubdtype(row.dtype, jnp.floating) or jnp.issubdtype(row.dtype, jnp.integer)):
-        raise TypeError(f"an Accumulator adds floats and integers, not {row.dtype}: convert it, or give its parts")
+    if not jnp.issubdtype(row.dtype, jnp.number):
+        raise TypeError(f"an Accumulator adds numbers, not {row.dtype}: convert it")
 
 
 @cache
@@ -134,5 +134,5 @@ def _total(slots: Any, count: Any) -> Any:
         result = jax.tree_util.tree_map(lambda j, r, filled=filled: jnp.where(filled, j, r), joined, result)
     full = count >> levels != 0
     return jax.tree_util.tree_map(
-        lambda r: jnp.where(full, jnp.nan, r) if jnp.issubdtype(r.dtype, jnp.floating) else r, result
+        lambda r: jnp.where(full, jnp.nan, r) if jnp.issubdtype(r.dtype, jnp.inexact) else r, result
     )

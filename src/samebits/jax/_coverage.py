@@ -17,7 +17,7 @@ from samebits.jax._rule import types_of
 from samebits.jax.rules import rule_for
 from samebits.jax.rules._collective import check_partial_products
 
-LEVELS = ("refused", "batch", "portable")
+_LEVELS = ("refused", "batch", "portable")
 _COLUMNS = ("primitive", "level", "rule", "clause", "types", "line")
 _WIDEST = 44
 """Characters of a column of the printed table, the line aside."""
@@ -61,7 +61,7 @@ class Coverage:
 
     @property
     def level(self) -> str:
-        return min((e.level for e in self.equations), key=LEVELS.index, default="portable")
+        return min((e.level for e in self.equations), key=_LEVELS.index, default="portable")
 
     @property
     def totals(self) -> dict[str, int]:

@@ -27,9 +27,15 @@ def export(f: Callable[..., Any], *, platforms: Sequence[str] | None = None) -> 
 def deserialize(blob: bytes | bytearray) -> Any:
     """jax.export.deserialize, with the kernels loaded that the program calls.
 
-    Raises NativeError where these cannot be loaded.
+    Raises NativeError where these cannot be loaded, ValueError for bytes that no export wrote.
     """
     from jax import export as jax_export
 
     register()
-    return jax_export.deserialize(bytearray(blob))
+    try:
+        return jax_export.deserialize(bytearray(blob))
+    except Exception as error:  # the reader's own: struct.error, IndexError, UnicodeDecodeError ...
+        raise ValueError(
+            f"deserialize() takes what an Exported's serialize() returned; these {len(blob)} bytes are not that, or "
+            f"were written by a JAX that this one cannot read ({type(error).__name__}: {error})"
+        ) from error

@@ -47,21 +47,22 @@ def _capsule(address: int) -> Any:
     return new(address, None, None)
 
 
-def run_program(words: np.ndarray, arguments: list[Any], results: list[tuple[tuple[int, ...], Any]],
-                in_place: Sequence[tuple[int, int]] = ()) -> list[Any]:  # fmt: skip
+def run_program(words: np.ndarray, arguments: Sequence[Any], results: Sequence[tuple[tuple[int, ...], Any]],
+                in_place: Sequence[tuple[int, int]] = (), loop: Sequence[int] = ()) -> list[Any]:  # fmt: skip
     """Binds a program to its arguments; `results` are (shape, dtype) of what it returns.
 
-    in_place: pairs (argument, result) that share memory; XLA copies the argument first where it is read later on.
+    in_place: pairs (argument, result) that share memory; XLA copies the argument first where it is read later on. loop:
+    the words of sb_program_loop, where the program is the body of a loop; arguments and results are then whole.
     """
     register()
     types = tuple((s, np.dtype(d)) for s, d in results)
-    return program_p.bind(*arguments, words=words.tobytes(), results=types, in_place=tuple(in_place))
+    return program_p.bind(*arguments, words=words.tobytes(), results=types, in_place=tuple(in_place), loop=tuple(loop))
 
 
-def _lower(ctx: Any, *operands: Any, words: bytes, results: Any, in_place: Any) -> Any:
+def _lower(ctx: Any, *operands: Any, words: bytes, results: Any, in_place: Any, loop: tuple[int, ...]) -> Any:
     lowering = jax.ffi.ffi_lowering(TARGET, operand_output_aliases=dict(in_place))
-    return lowering(ctx, *operands, program=np.frombuffer(words, np.int64))
+    return lowering(ctx, *operands, program=np.frombuffer(words, np.int64), loop=np.array(loop, np.int64))
 
 
-program_p.def_abstract_eval(lambda *_, words, results, in_place: [ShapedArray(s, d) for s, d in results])
+program_p.def_abstract_eval(lambda *_, results, **__: [ShapedArray(s, d) for s, d in results])
 mlir.register_lowering(program_p, _lower, platform="cpu")

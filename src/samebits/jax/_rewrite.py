@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 from jax import lax
 
 from samebits.jax import _compat
@@ -17,7 +16,7 @@ from samebits.jax._flatten import Equation, Value
 from samebits.jax._layout import TURN, loop
 from samebits.jax._native import run_program
 from samebits.jax._plan import Plan
-from samebits.jax._rule import is_native
+from samebits.jax._program import build, loop_body, run_loop
 from samebits.jax.rules import CALLBACKS
 from samebits.native._pairs import ComplexProgram
 from samebits.native._views import View
@@ -96,7 +95,9 @@ class _Run:
     def run_in_xla(self, e: Equation) -> None:
         emit = self.plan.rules[e].emit
         with e.eqn.ctx.manager:
-            if emit is not None:
+            if (body := loop_body(self.plan, e)) is not None:
+                outputs = run_loop(body, e.eqn, self.operands(e))
+            elif emit is not None:
                 outputs = emit(e.eqn, self.operands(e), partial(self.rewritten, e))
             elif e.name in CALLBACKS:
                 called = e.eqn.primitive.bind(*map(self.read_as_is, e.inputs), **e.eqn.params)
@@ -125,39 +126,22 @@ class _Run:
     def run_native(self, equations: list[Equation], wanted: list[Value]) -> None:
         """One program for the equations of a level, returning what other levels want of it."""
         program = ComplexProgram()
-        views: dict[Value, View] = {}
         arguments: list[Any] = []
         numbers: dict[Value, int] = {}
 
-        def argument(array: Any, aval: Any) -> View:
+        def argument(value: Value) -> View:
+            if value in self.turned:
+                array = self.turned[value]
+            elif value in self.as_is:
+                array = self.as_is[value]
+            else:
+                numbers[value] = len(arguments)
+                array = self.read(value)
             arguments.append(array)
-            return program.argument(str(aval.dtype), array.shape)
+            view = program.argument(str(value.aval.dtype), array.shape)
+            return view.transpose(TURN) if value in self.turned else view
 
-        def look(value: Value) -> View:
-            for e in self.plan.views_to(value, views, self.env, self.as_is):
-                (views[e.outputs[0]],) = build(e)
-            if value not in views:
-                if value.const is not None and not value.aval.shape and is_native(value.aval):
-                    dtype = value.aval.dtype
-                    views[value] = program.constant(np.asarray(value.const, dtype)[()], str(dtype))
-                elif value in self.turned:
-                    views[value] = argument(self.turned[value], value.aval).transpose(TURN)
-                elif value in self.as_is:
-                    views[value] = argument(self.as_is[value], value.aval)
-                else:
-                    numbers[value] = len(arguments)
-                    views[value] = argument(self.read(value), value.aval)
-            return views[value]
-
-        def build(e: Equation) -> list[View]:
-            maker = self.plan.rules[e].build
-            assert maker is not None, e.name
-            made = maker(program, e.eqn, [look(v) for v in e.inputs])
-            return made if isinstance(made, list) else [made]
-
-        for e in equations:
-            views.update(zip(e.outputs, build(e), strict=True))
-        words = program.words([look(v) for v in wanted])
+        words = program.words(build(self.plan, program, equations, wanted, argument, (self.env, self.as_is)))
         final = {v for v in wanted if self.is_whole and v in self.plan.outputs and carrier(v.aval) is not None}
         types = [(v.aval if v in final else carried(v.aval)).dtype for v in wanted]
         before = self.plan.before

@@ -57,6 +57,7 @@ _SIGNATURES = {
     "sb_program_new": (c_void_p, [POINTER(c_int64), c_int64]),
     "sb_program_free": (None, [c_void_p]),
     "sb_program_run": (c_int32, [c_void_p, POINTER(c_void_p), c_void_p]),
+    "sb_program_loop": (c_int32, [c_void_p, POINTER(c_int64), c_int64, POINTER(c_void_p), c_void_p]),
 }
 
 

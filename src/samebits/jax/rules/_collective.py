@@ -17,7 +17,7 @@ from samebits._rules import clause
 from samebits.jax import _compat
 from samebits.jax._native import run_program
 from samebits.jax._rule import Rule, is_native, kinds, refuse
-from samebits.native._program import Program
+from samebits.native._pairs import ComplexProgram
 from samebits.native._views import View
 from samebits.order._constants import CHUNK
 
@@ -57,29 +57,30 @@ def _reduce(eqn: Any) -> Rule:
     if not found & {"f", "c", "n"}:
         return Rule("xla", clause("exact"), emit=_emit_exact)
     op = _REDUCE[eqn.primitive.name]
-    _check_kinds(eqn, found)
+    _check_kinds(eqn, op)
+    rounds = clause("psum" if op == "accumulate" else op)
     if reduces_over_devices(eqn):
-        return Rule("xla", clause("psum" if op == "accumulate" else op), emit=partial(_emit_reduce, op))
+        return Rule("xla", rounds, emit=partial(_emit_reduce, op))
     axes = _axes(eqn)
-    return Rule("native", clause("psum" if op == "accumulate" else op),
-                build=lambda p, e, v: [p.reduce(op, x, axes) for x in v])  # fmt: skip
+    return Rule("native", rounds, build=lambda p, e, v: [p.reduce(op, x, axes) for x in v])
 
 
 def _scatter(eqn: Any) -> Rule:
     """psum_scatter: each device reduces the part that it keeps."""
     found = kinds(eqn)
     if found & {"f", "c", "n"}:
-        _check_kinds(eqn, found)
+        _check_kinds(eqn, "accumulate")
         return Rule("xla", clause("psum"), emit=partial(_emit_scatter, "accumulate"))
     return Rule("xla", clause("exact"))
 
 
-def _check_kinds(eqn: Any, found: set[str]) -> None:
+def _check_kinds(eqn: Any, op: str) -> None:
+    found = kinds(eqn)
     if "n" in found:
         raise refuse(eqn, "a reduction of floats below 16 bits over named axes has no rule", "convert to float32 first")
-    if "c" in found:
-        raise refuse(eqn, "a reduction of complex numbers over named axes has no rule",
-                     "reduce real and imaginary parts")  # fmt: skip
+    if "c" in found and op != "accumulate":
+        raise refuse(eqn, "a maximum or minimum of complex numbers over named axes has no rule",
+                     "gather them (jax.lax.all_gather) and reduce the axis")  # fmt: skip
 
 
 def _axes(eqn: Any) -> tuple[Any, ...]:
@@ -148,7 +149,7 @@ def _in_mesh_order(eqn: Any, rows: Any) -> Any:
 
 def _reduced(op: str, rows: Any, aval: Any) -> Any:
     """[n, ...] reduced over its first axis; rows travel as values do (_carry)."""
-    program = Program()
+    program = ComplexProgram()
     view: View = program.argument(str(aval.dtype), rows.shape)
     (out,) = run_program(program.words([program.reduce(op, view, [0])]), [rows], [(rows.shape[1:], rows.dtype)])
     return out

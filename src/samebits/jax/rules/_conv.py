@@ -28,7 +28,7 @@ def conv(eqn: Any) -> Rule:
     if math.prod(kernel[i] for i in eqn.params["dimension_numbers"][1][2:]) > MOST_POSITIONS:
         raise refuse(eqn, f"a kernel of more than {MOST_POSITIONS} positions (an image is one in a kernel's gradient)",
                      "cut the image or the kernel into parts")  # fmt: skip
-    return Rule("native", clause("conv"), build=_build)
+    return Rule("native", clause("complex_conv" if "c" in found else "conv"), build=_build)
 
 
 def _build(p: Program, eqn: Any, v: list[View]) -> View:

@@ -2,8 +2,9 @@
 //
 // The attribute `program` holds the words of a program, `loop` those of a loop around it, or none
 // (samebits.h). XLA instantiates the call once per compiled executable, which checks and plans the
-// program, and then runs it with the call's buffers on XLA's own threads. One target for every program keeps the
-// number of calls small (each costs about 0.2 us) and the program inside the executable: it can be exported.
+// program, and then runs it with the call's buffers on XLA's own threads. One target for every program keeps
+// the number of calls small (each costs about 0.2 us) and the program inside the executable: it can be
+// exported.
 #include <memory>
 #include <new>
 #include <string>

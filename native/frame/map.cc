@@ -10,6 +10,7 @@
 #include "frame/arena.h"
 #include "frame/error.h"
 #include "frame/ieee.h"
+#include "frame/kernels.h"
 #include "frame/map_plan.h"
 #include "frame/parallel.h"
 #include "frame/stream.h"
@@ -166,6 +167,10 @@ class Runner {
         memcpy(to + done * row_bytes, to, static_cast<size_t>(more * row_bytes));
         done += more;
       }
+      return;
+    }
+    if (g.rank == 1 && g.inner[0].in == 0 && (g.item == 4 || g.item == 8) && row_bytes >= kMapLine) {
+      kernels()->map->spread[g.item == 8](from, g.step, to, rows, plan_.row);
       return;
     }
     Axis axes[SB_MAX_RANK];

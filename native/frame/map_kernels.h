@@ -46,6 +46,9 @@ struct MapKernels {
     MapFn convert[SB_DTYPE_COUNT][SB_DTYPE_COUNT];  // [from][to]; canonical
   };
   Table block, single;
+  // One value for each row: row i of out has `row` items that are the one `step` bytes after the one before.
+  // [0: 4 bytes, 1: 8]; rows of a register at least
+  void (*spread[2])(const char* in, int64_t step, char* out, int64_t rows, int64_t row);
   // [0 of float32, 1 of float64][canonical]; blocks only
   MapFn pair[2][2][kPairFirsts][kPairSeconds];
 };

@@ -5,6 +5,22 @@
 
 namespace test {
 
+// The same program on slices of a, from the first to the last or back.
+void rounds(Random& random, Executor executor, const sb_program* made, int64_t m, int64_t n, int64_t k) {
+  const int64_t length = random.pick({0, 1, 3}), walk = random.pick({-1, 1});
+  Array a(random, SB_F32, length * m * k), b(random, SB_F32, k * n), ours(random, SB_F32, length * m * n),
+      theirs = ours;
+  const int64_t loop[] = {length, 0, walk * 4 * m * k, 0, walk * 4 * m * n};
+  void* const buffers[] = {a.at(0), b.at(0), ours.at(0)};
+  EXPECT(sb_program_loop(made, loop, 5, buffers, executor) == 0, random);
+  EXPECT(sb_program_loop(made, loop, random.below(5), buffers, executor) != 0, random);
+  for (int64_t t = 0; t < length; ++t) {
+    void* const slices[] = {a.at(t * m * k), b.at(0), theirs.at(t * m * n)};
+    EXPECT(sb_program_run(made, slices, executor) == 0, random);
+  }
+  EXPECT(ours == theirs, random);
+}
+
 // A product into scratch, then an elementwise step on it, run by several threads of the host at once.
 void program(Random& random, Executor executor) {
   const int64_t m = random.pick({1, 7, 60}), n = random.pick({1, 9, 130}), k = random.pick({1, 64, 300});
@@ -41,6 +57,7 @@ void program(Random& random, Executor executor) {
     memcpy(theirs.at(i), &word, 4);
   }
   EXPECT(ours == theirs && again == theirs, random);
+  rounds(random, executor, made, m, n, k);
   sb_program_free(made);
 }
 

@@ -180,6 +180,19 @@ void fill(Table& block, Table& single) {
   fill_bools(block, single, SB_BOOL);
 }
 
+// The last register of a row overlaps those before it.
+template <class T>
+void spread(const char* in, int64_t step, char* out, int64_t rows, int64_t row) {
+  const int64_t bytes = row * static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < rows; ++i, in += step, out += bytes) {
+    T x;
+    memcpy(&x, in, sizeof x);
+    const vec<T> v = splat<vec<T>>(x);
+    for (int64_t k = 0; k + SB_VBYTES <= bytes; k += SB_VBYTES) store(out + k, v);
+    store(out + bytes - SB_VBYTES, v);
+  }
+}
+
 MapKernels make() {
   MapKernels k = {};
   fill<false>(k.block.plain, k.single.plain);
@@ -193,6 +206,8 @@ MapKernels make() {
   k.single.select[2] = select<uint32_t>::single;
   k.single.select[3] = select<uint64_t>::single;
   fill_converts(k.block.convert);
+  k.spread[0] = spread<uint32_t>;
+  k.spread[1] = spread<uint64_t>;
   fill_pairs<float, false>(k.pair[0][0]);
   fill_pairs<float, true>(k.pair[0][1]);
   fill_pairs<double, false>(k.pair[1][0]);

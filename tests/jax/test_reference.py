@@ -72,6 +72,7 @@ PROGRAMS = {
     "gradient": (jax.grad(loss), normal(300, 5, seed=8), normal(300, seed=9)),
     "batched": (jax.vmap(network), normal(9, 33)),
     "hessian": (jax.hessian(lambda x: jnp.sum(jnp.tanh(x) ** 3 * jnp.exp(-x))), normal(6)),
+    "clamp between crossed bounds": (lambda x: lax.clamp(x[0] * 0 + 1, x, x[0] * 0 - 1), normal(33)),
     "softmax rows": (lambda x: jax.nn.log_softmax(x * 30, axis=0), normal(257, 3)),
     "norms": (lambda x: jnp.stack([jnp.linalg.norm(x), x.std(), x.prod(), x.min(), x.mean()]), normal(1000)),
     "functions": (lambda x: jnp.sin(x) + jnp.cos(x) * lax.erf(x) - jnp.log1p(x * x) / jnp.exp2(x) + jnp.expm1(x)

@@ -51,7 +51,7 @@ def test_conversions_equal_the_reference(dtype):
         expected = order.convert(CODES.view(dtype), getattr(ml_dtypes, target, target))
         assert words.same(np.asarray(array), expected), target
         assert words.same(native.apply("convert", CODES.view(dtype), dtype=expected.dtype), expected)
-    integers = np.append(np.random.default_rng(1).integers(-(2**31), 2**31, 500), [3 << 24, (3 << 24) + 1, 25, 27])
+    integers = np.append(np.random.default_rng(1).integers(-(2**31), 2**31, 500), [3 << 24, (3 << 24) - 1, (3 << 24) + 1, 25, 27])
     for x in (*(wide(t) for t in ("float32", "float16", ml_dtypes.bfloat16)), integers.astype(np.int32),
               integers.astype(np.uint32), integers.astype(np.int8), integers > 0):  # fmt: skip
         expected = order.convert(x, dtype)
@@ -62,7 +62,7 @@ def test_conversions_equal_the_reference(dtype):
 def test_float64_and_int64_round_once():
     with jax.enable_x64(True):
         x = np.append(wide(np.float64), [27 + 2.0**-40, 27 - 2.0**-40, 25.0])
-        i = np.array([3 << 60, (3 << 60) + 1, -(2**63), 2**40 + 1, 27, -25])
+        i = np.array([3 << 60, (3 << 60) - 1, (3 << 60) + 1, -(2**63), 2**40 + 1, 27, -25])
         for dtype in FORMATS:
             f = sj.invariant(lambda v: v.astype(dtype))  # noqa: B023
             for v in (x, i):

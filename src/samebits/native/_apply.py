@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from samebits.native._arrays import number
+from samebits.native._arrays import number, rounded
 from samebits.native._library import library, opcode
 from samebits.native._map import ON_WORDS, PREDICATES, Code, Layout, Planned, address, inputs_of
 from samebits.native._next import next_narrow
@@ -192,7 +192,7 @@ class _Written:
         return self.code.op(name, *operands)
 
     def constant(self, value: float) -> int:
-        return self.code.constant(self.dtype.type(value))
+        return self.code.constant(rounded(value, self.dtype))
 
 
 def _complex(code: Code, name: str, own: np.dtype, parts: list[list[int]], exponent: int | None) -> Sequence[int]:

@@ -25,6 +25,14 @@ def number(dtype: np.dtype) -> int:
         raise TypeError(f"the native library has no dtype {dtype}; it has {', '.join(DTYPES)}") from None
 
 
+def rounded(value: float, dtype: np.dtype) -> np.generic:
+    """value as a scalar of a dtype; a subnormal float32 is written as its word, since the host may flush those."""
+    if dtype == np.float32 and 0 < abs(value) < 2.0**-126:
+        word = round(abs(value) * 2.0**149) | (value < 0) << 31
+        return np.uint32(word).view(np.float32)
+    return dtype.type(value)
+
+
 def strided(x: NDArray) -> tuple[NDArray, tuple[int, ...]]:
     """x and its strides in elements; copied only where its elements lie across each other."""
     if any(s % x.itemsize for s in x.strides) or x.ctypes.data % x.itemsize:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from samebits._errors import NativeError
-from samebits.native._arrays import MAX_RANK, merge_jointly
+from samebits.native._arrays import MAX_RANK, merge_jointly, rounded
 from samebits.native._conv_step import Spatial
 from samebits.native._library import DTYPES, opcode
 from samebits.native._map import ON_WORDS, PREDICATES
@@ -117,7 +117,7 @@ class Program:
 
     def constant(self, value: Any, dtype: str) -> View:
         """A scalar constant of this dtype; a NumPy scalar keeps its bits."""
-        raw = value.tobytes() if isinstance(value, np.generic) else np.dtype(dtype).type(value).tobytes()
+        raw = value.tobytes() if isinstance(value, np.generic) else rounded(value, np.dtype(dtype)).tobytes()
         bits = int.from_bytes(raw, "little", signed=False)
         return self._map_node("const", dtype, dtype, (), (), bits - (1 << 64) if bits >> 63 else bits)
 

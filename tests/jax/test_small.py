@@ -51,7 +51,8 @@ def test_conversions_equal_the_reference(dtype):
         expected = order.convert(CODES.view(dtype), getattr(ml_dtypes, target, target))
         assert words.same(np.asarray(array), expected), target
         assert words.same(native.apply("convert", CODES.view(dtype), dtype=expected.dtype), expected)
-    integers = np.append(np.random.default_rng(1).integers(-(2**31), 2**31, 500), [3 << 24, (3 << 24) - 1, (3 << 24) + 1, 25, 27])
+    near = [3 << 24, (3 << 24) - 1, (3 << 24) + 1, 25, 27]
+    integers = np.append(np.random.default_rng(1).integers(-(2**31), 2**31, 500), near)
     for x in (*(wide(t) for t in ("float32", "float16", ml_dtypes.bfloat16)), integers.astype(np.int32),
               integers.astype(np.uint32), integers.astype(np.int8), integers > 0):  # fmt: skip
         expected = order.convert(x, dtype)

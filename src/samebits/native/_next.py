@@ -17,7 +17,7 @@ def next_narrow(x: Real[V], y: Real[V], dtype: np.dtype) -> Real[V]:
     number: the neighbour is one last place away, and half of one below a power of two, where the step is 0.7.
     """
     info = ml_dtypes.finfo(dtype)
-    place, least = 2.0**-info.nmant, float(info.smallest_subnormal)
+    place, least = 2.0**-info.nmant, 2.0 ** (info.minexp - info.nmant)  # no float32, which the host may flush
     step = (abs(x) * (0.7 * place))("max", 0.7 * least)
     up = x < y
     stepped = where(abs(x).equals(np.inf), where(up, -float(info.max), float(info.max)), x + where(up, step, -step))

@@ -78,6 +78,43 @@ class Place:
     notes: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class Stage:
+    """One operation as both of two calls met it, on the rows compared: what a profile is made of.
+
+    rows: how many differ after it; before: how many differed in its inputs. ulp, row_scaled: the largest difference
+    after it; row_scaled_before: in its inputs. choice: "branch", "steps" or "tie" where the operation chose otherwise in
+    the two calls, and detail how ("14 against 162 iterations").
+    """
+
+    operation: str
+    frames: tuple[Frame, ...]
+    shape: str
+    before: int
+    rows: int
+    ulp: int | None
+    row_scaled_before: float
+    row_scaled: float
+    choice: Literal["", "branch", "steps", "tie"] = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Something to try against a difference: `make` returns the changed function, or raises why there is none.
+
+    code: what a user would write. promise: "by construction", or "measured" where only an audit can tell. form: how the
+    changed function is called, where that is another way than fn is.
+    """
+
+    name: str
+    code: str
+    promise: Literal["by construction", "measured"]
+    make: Callable[[], Any]
+    form: Form | None = None
+    notes: tuple[str, ...] = ()
+
+
 class NotTraceable(Exception):
     """The framework cannot compile this function (it looks at values); it can still be run eagerly."""
 
@@ -111,6 +148,28 @@ class Frontend(Protocol):
 
     def locate(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
         """Where two calls part, or None where the walk finds no such operation."""
+        ...
+
+    def cut(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
+        """As `locate`, by cutting the compiled program after ever fewer operations: it sees what a fusion causes.
+
+        None where cuts show no difference, or this framework has no such search.
+        """
+        ...
+
+    def profile(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Sequence[Stage]:
+        """The operations of fn in the order in which they run, a loop's body once with its worst; () if unknown."""
+        ...
+
+    def in_float64(self, fn: Any, batch: Batch, form: Form) -> Callable[[Sequence[np.ndarray]], Outputs]:
+        """A runner that computes in float64 what fn computes in narrower floats, what it closes over too.
+
+        Raises NotTraceable where fn cannot be run so.
+        """
+        ...
+
+    def remedies(self, fn: Any, batch: Batch, form: Form) -> Sequence[Remedy]:
+        """What may make fn hold, the least intrusive first."""
         ...
 
     def invariant(self, fn: Any) -> Any:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from samebits._audit._errors import AuditError, describe, name_of
-from samebits._frontends import Batch, Call, Form, Mode, NotTraceable, Outputs, Place, looks_like_torch
+from samebits._frontends import Batch, Call, Form, Mode, NotTraceable, Outputs, Place, Remedy, Stage
 from samebits.jax import _compat, _lockstep
 
 # What JAX raises when a function looks at the values of its arguments while it is traced.
@@ -93,6 +93,18 @@ class JaxFrontend:
 
     def locate(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
         return _lockstep.locate(flat_call(fn, batch, "alone"), mapped, left, right)
+
+    def cut(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
+        return None
+
+    def profile(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Sequence[Stage]:
+        return ()
+
+    def in_float64(self, fn: Any, batch: Batch, form: Form) -> Callable[[Sequence[np.ndarray]], Outputs]:
+        raise NotTraceable("no repeat in float64 yet")
+
+    def remedies(self, fn: Any, batch: Batch, form: Form) -> Sequence[Remedy]:
+        return ()
 
     def invariant(self, fn: Any) -> Any:
         from samebits.jax import invariant

@@ -83,8 +83,8 @@ class Stage:
     """One operation as both of two calls met it, on the rows compared: what a profile is made of.
 
     rows: how many differ after it; before: how many differed in its inputs. ulp, row_scaled: the largest difference
-    after it; row_scaled_before: in its inputs. choice: "branch", "steps" or "tie" where the operation chose otherwise in
-    the two calls, and detail how ("14 against 162 iterations").
+    after it; row_scaled_before: in its inputs. choice: "branch", "steps" or "tie" where the two calls chose otherwise,
+    and detail how ("14 against 162 iterations").
     """
 
     operation: str

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from samebits._audit._errors import AuditError, describe, name_of
-from samebits._frontends import Batch, Call, Form, Mode, NotTraceable, Outputs, Place, Remedy, Stage
+from samebits._frontends import (
+    Batch, Call, Form, Mode, NotTraceable, Outputs, Place, Remedy, Stage, looks_like_torch,
+)  # fmt: skip
 from samebits.jax import _compat, _lockstep
 
 # What JAX raises when a function looks at the values of its arguments while it is traced.

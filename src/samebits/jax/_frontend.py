@@ -11,7 +11,16 @@ import numpy as np
 
 from samebits._audit._errors import AuditError, describe, name_of
 from samebits._frontends import (
-    Batch, Call, Form, Mode, NotTraceable, Outputs, Place, Remedy, Stage, looks_like_torch,
+    Batch,
+    Call,
+    Form,
+    Mode,
+    NotTraceable,
+    Outputs,
+    Place,
+    Remedy,
+    Stage,
+    looks_like_torch,
 )  # fmt: skip
 from samebits.jax import _compat, _lockstep
 

@@ -120,9 +120,10 @@ class NotTraceable(Exception):
 
 
 class Frontend(Protocol):
-    """What the audit asks of a framework."""
+    """What the audit asks of a framework. `compiles`: whether there is a mode "jit" beside "eager"."""
 
     name: str
+    compiles: bool
 
     def owns(self, fn: Any, batch: Any) -> bool:
         """Whether this framework runs fn on batch."""
@@ -182,7 +183,7 @@ class Frontend(Protocol):
 
 
 # The framework's own module, and the module of samebits that has `frontend`, a Frontend.
-_known = {"jax": "samebits.jax._frontend"}
+_known = {"jax": "samebits.jax._frontend", "torch": "samebits.torch._frontend"}
 
 
 def loaded() -> list[Frontend]:
@@ -191,11 +192,14 @@ def loaded() -> list[Frontend]:
 
 
 def looks_like_torch(fn: Any, batch: Any) -> bool:
-    """Whether fn is a PyTorch module or a leaf of batch a PyTorch tensor."""
+    """Whether fn is a PyTorch module, or a leaf of batch a tensor, or a function that names torch and not jax."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "Tensor"):
         return False
-    return isinstance(fn, torch.nn.Module) or any(isinstance(x, torch.Tensor) for x in _leaves(batch))
+    if isinstance(fn, torch.nn.Module) or any(isinstance(x, torch.Tensor) for x in _leaves(batch)):
+        return True
+    own = getattr(fn, "__globals__", {}).values()
+    return any(v is torch for v in own) and not any(v is sys.modules.get("jax", torch) for v in own if v is not torch)
 
 
 def _leaves(tree: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from samebits._audit._compare import worse
 from samebits._audit._errors import AuditError, describe, name_of
 from samebits._audit._evidence import Sensitivity
 from samebits._audit._trial import CouldNotRun, Pair, Trial
-from samebits._frontends import Frontend, loaded, looks_like_torch
+from samebits._frontends import Frontend, loaded
 from samebits.report import SEVERITY, Axis, Finding, Report, Status
 
 Progress = Callable[[float, str], None]
@@ -77,16 +77,11 @@ def audit(
 def _frontend(fn: Any, batch: Any) -> Frontend:
     if not callable(fn):
         raise AuditError(f"not a function: {describe(fn)}\n  way out: pass a function of the batch, or of one row")
-    if looks_like_torch(fn, batch):
-        raise AuditError(
-            f"{name_of(fn)} is not a JAX function: it, or its batch, is PyTorch's. PyTorch comes in a later version\n"
-            "  way out: audit the JAX form of the model"
-        )
     owners = [f for f in loaded() if f.owns(fn, batch)]
     if not owners:
         raise AuditError(
-            f"{name_of(fn)} is not a JAX function: jax has not been imported in this process\n"
-            "  way out: write it with jax.numpy, and import jax before the audit"
+            f"{name_of(fn)} is neither a JAX nor a PyTorch function: none of both has been imported in this process\n"
+            "  way out: write it with jax.numpy or torch, and import that before the audit"
         )
     return owners[0]
 
@@ -124,6 +119,8 @@ def _run(
     out = []
     for name in _plan.AXES:
         if name not in axes:
+            continue
+        if name == "eager" and not trial.frontend.compiles:
             continue
         if name == "single" and not trial.per_example:
             out.append(Found("single call", notes=["needs a function of one row: per_example=True"]))

@@ -50,6 +50,7 @@ class Trial:
     _base: dict[int, Outputs] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.mode = "jit" if self.frontend.compiles else "eager"
         try:
             self.base(self.batch.rows)
         except NotTraceable as e:

@@ -38,6 +38,7 @@ class JaxFrontend:
     """samebits._frontends.Frontend for JAX."""
 
     name = "jax"
+    compiles = True
 
     def owns(self, fn: Any, batch: Any) -> bool:
         return callable(fn) and not looks_like_torch(fn, batch)

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from samebits._audit import audit
 from samebits.cli import _fix
+from samebits.cli._certificate import certify
 from samebits.cli._load import Target, UsageError, load
 from samebits.report import Report
 
@@ -24,6 +25,7 @@ def command(
     fix: Annotated[bool, typer.Option("--fix", help="Also samebits.jax.invariant(NAME), with times.")] = False,
     json_to: Annotated[Path | None, typer.Option("--json", metavar="F", help="Write the report as JSON.")] = None,
     html_to: Annotated[Path | None, typer.Option("--html", metavar="F", help="Write the report as a page.")] = None,
+    certificate: Annotated[Path | None, typer.Option(metavar="F", help="Write what `samebits verify` reads.")] = None,
 ) -> int:
     """Does a row's result depend on the batch it is in?
 
@@ -46,6 +48,12 @@ def command(
             report.save_html(html_to)
         except OSError as e:
             raise _cannot_write(html_to, e) from e
+    if certificate:
+        path = Path(target if Path(target).exists() else target.rpartition(":")[0])
+        try:
+            certify(loaded, report, path, batch).write(certificate)
+        except OSError as e:
+            raise _cannot_write(certificate, e) from e
     return STATUS[report.verdict]
 
 

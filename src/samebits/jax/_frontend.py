@@ -68,7 +68,7 @@ class JaxFrontend:
 
     def runner(self, fn: Any, batch: Batch, form: Form, mode: Mode) -> Callable[[Sequence[np.ndarray]], Outputs]:
         call = flat_call(fn, batch, form)
-        call = jax.jit(call) if mode == "jit" else call
+        call = _compiled(fn, call) if mode == "jit" else call
 
         def run(leaves: Sequence[np.ndarray]) -> Outputs:
             try:
@@ -95,7 +95,7 @@ class JaxFrontend:
 
     def timer(self, fn: Any, batch: Batch, form: Form, mode: Mode) -> Callable[[], None]:
         call = flat_call(fn, batch, form)
-        call = jax.jit(call) if mode == "jit" else call
+        call = _compiled(fn, call) if mode == "jit" else call
         arrays = [jax.device_put(a) for a in batch.leaves]
 
         def run() -> None:
@@ -116,7 +116,9 @@ class JaxFrontend:
         raise NotTraceable("no repeat in float64 yet")
 
     def remedies(self, fn: Any, batch: Batch, form: Form) -> Sequence[Remedy]:
-        return ()
+        from samebits.jax._remedies import remedies
+
+        return remedies(fn, form)
 
     def invariant(self, fn: Any) -> Any:
         from samebits.jax import invariant
@@ -129,6 +131,10 @@ class JaxFrontend:
 
 
 frontend = JaxFrontend()
+
+
+def _compiled(fn: Any, call: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.jit(call, compiler_options=getattr(fn, "compiler_options", None))
 
 
 def flat_call(fn: Any, batch: Batch, form: Form) -> Callable[..., Any]:

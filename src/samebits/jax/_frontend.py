@@ -22,7 +22,7 @@ from samebits._frontends import (
     Stage,
     looks_like_torch,
 )  # fmt: skip
-from samebits.jax import _compat, _lockstep
+from samebits.jax import _compat, _float64, _lockstep
 
 # What JAX raises when a function looks at the values of its arguments while it is traced.
 _LOOKS_AT_VALUES = (
@@ -112,7 +112,23 @@ class JaxFrontend:
         return ()
 
     def in_float64(self, fn: Any, batch: Batch, form: Form) -> Callable[[Sequence[np.ndarray]], Outputs]:
-        raise NotTraceable("no repeat in float64 yet")
+        call = flat_call(fn, batch, form)
+        known: dict[Any, Any] = {}
+
+        def run(leaves: Sequence[np.ndarray]) -> Outputs:
+            key = tuple((np.shape(a), a.dtype) for a in leaves)
+            try:
+                if key not in known:
+                    known[key] = _float64.widened(call, leaves)
+                wide, tree = known[key]
+                flat = [np.asarray(a) if not _is_key(a) else a for a in wide(*map(_float64.wide_leaf, leaves))]
+            except NotTraceable:
+                raise
+            except Exception as e:
+                raise NotTraceable(f"no float64 form: {type(e).__name__}: {(str(e).splitlines() or [''])[0]}") from e
+            return _outputs(fn, jax.tree_util.tree_unflatten(tree, flat), of_arrays=True)
+
+        return run
 
     def remedies(self, fn: Any, batch: Batch, form: Form) -> Sequence[Remedy]:
         return ()
@@ -220,11 +236,11 @@ def _check_rows(leaves: list[np.ndarray], names: list[str]) -> None:
         raise AuditError(f"the batch {what} ({shown})\n  way out: pass at least 2 rows, better 64 or more")
 
 
-def _outputs(fn: Any, out: Any) -> Outputs:
+def _outputs(fn: Any, out: Any, of_arrays: bool = False) -> Outputs:
     named, _ = jax.tree_util.tree_flatten_with_path(out)
     leaves, names = [], []
     for path, leaf in named:
-        if not isinstance(leaf, jax.Array):
+        if not isinstance(leaf, (jax.Array, np.ndarray) if of_arrays else jax.Array):
             raise AuditError(
                 f"{name_of(fn)} is not a JAX function: given JAX arrays it returned {type(leaf).__module__}."
                 f"{type(leaf).__name__}: {describe(leaf)}\n"

@@ -83,12 +83,20 @@ class JaxFrontend:
     ) -> Callable[[Sequence[np.ndarray]], Outputs]:
         call = flat_call(fn, batch, form)
 
+        known: dict[Any, Any] = {}
+
         def run(leaves: Sequence[np.ndarray]) -> Outputs:
-            closed, shape = jax.make_jaxpr(call, return_shape=True)(*map(jnp.asarray, leaves))
-            floats = [jnp.issubdtype(getattr(c, "dtype", bool), jnp.floating) for c in closed.consts]
-            moved = [jnp.asarray(move(np.asarray(c))) if f else c for c, f in zip(closed.consts, floats, strict=True)]
-            out = jax.jit(_compat.jaxpr_as_fun(_compat.ClosedJaxpr(closed.jaxpr, moved)))(*leaves)
-            return _outputs(fn, jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), out))
+            key = tuple(np.shape(a) for a in leaves)
+            if key not in known:  # the arrays closed over become operands: one program for all that they are moved to
+                closed, shape = jax.make_jaxpr(call, return_shape=True)(*map(jnp.asarray, leaves))
+                run_on = jax.jit(
+                    lambda consts, *xs: _compat.jaxpr_as_fun(_compat.ClosedJaxpr(closed.jaxpr, consts))(*xs)
+                )
+                known[key] = closed.consts, run_on, jax.tree_util.tree_structure(shape)
+            consts, run_on, tree = known[key]
+            floats = [jnp.issubdtype(getattr(c, "dtype", bool), jnp.floating) for c in consts]
+            moved = [jnp.asarray(move(np.asarray(c))) if f else c for c, f in zip(consts, floats, strict=True)]
+            return _outputs(fn, jax.tree_util.tree_unflatten(tree, run_on(moved, *leaves)))
 
         return run
 

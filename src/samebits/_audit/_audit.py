@@ -11,7 +11,7 @@ from samebits._audit import _axes, _locate, _plan, _verdict
 from samebits._audit._axes import Found
 from samebits._audit._budget import Budget
 from samebits._audit._errors import AuditError, AuditInterrupted, describe, name_of
-from samebits._audit._judge import judge
+from samebits._audit._judge import judge, noise_of
 from samebits._audit._second import SecondLook
 from samebits._audit._trial import CouldNotRun, Trial
 from samebits._frontends import Frontend, loaded, looks_like_torch
@@ -74,7 +74,7 @@ def audit(
     limit = limit if limit is not None else _verdict.limit_for(dtypes)
 
     def report() -> Report:
-        judged = done.get("axes") or tuple(judge(f, trial, limit, reason, None) for f in found)
+        judged = done.get("axes") or tuple(judge(f, trial, limit, reason, None, noise_of(found)) for f in found)
         notes = [*host.notes, *trial.notes, trial.guard.note(), *done.get("notes", ())]
         cost = {**trial.budget.figures(), "locating": done.get("locating", 0.0)}
         return Report(
@@ -87,17 +87,20 @@ def audit(
 
     try:
         _run(trial, found, wanted, axes, sizes is not None, steps)
-        second = SecondLook(trial, [p for f in found if f.decides for p in f.drifting], asked)
-        done["witnesses"] = second.witnesses
+        noise = noise_of(found)
+        second = (
+            SecondLook(trial, [p for f in found if f.decides for p in f.drifting], asked) if noise is None else None
+        )
+        done["witnesses"] = second.witnesses if second else []
         with trial.budget.axis("second"):
-            judged = tuple(judge(f, trial, limit, reason, second) for f in found)
+            judged = tuple(judge(f, trial, limit, reason, second, noise) for f in found)
         done["axes"] = judged
         verdict = _verdict.verdict(judged)
         if verdict not in ("holds", "nondeterministic"):
             steps("looking for the first diverging operation")
             began = time.monotonic()
             try:
-                done["first"], note = _first(trial, found, judged, verdict, second)
+                done["first"], note = _first(trial, found, judged, verdict)
             finally:
                 done["locating"] = time.monotonic() - began
             done["notes"] = [note] if note else []
@@ -187,7 +190,7 @@ _LOCATE_BY = ("content", "position", "batch size", "single call")
 
 
 def _first(
-    trial: Trial, found: list[Found], judged: tuple[Axis, ...], verdict: str, second: SecondLook
+    trial: Trial, found: list[Found], judged: tuple[Axis, ...], verdict: str
 ) -> tuple[Finding | None, str | None]:
     """The line for the axes that made the verdict: two pairs of each, largest difference and fewest rows first."""
     note = None

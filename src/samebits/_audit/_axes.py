@@ -1,6 +1,7 @@
 """The axes: what is varied, and the pairs of runs that ought to agree. Each fills a Found, so that what has been found
 by then is there when an audit is interrupted."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -38,7 +39,8 @@ def size(trial: Trial, found: Found, sizes: tuple[int, ...], tick: Tick, all_of_
     all_of_them: the user's own list. Else a size that fn does not run on is replaced by the next one, and sizes may be
     left out where calls take long.
     """
-    left_out, refused, done = [], {}, set()
+    left_out, done = [], set()
+    refused: dict[str, tuple[list[int], str]] = {}  # by what was raised, sizes and other numbers apart
     for n in sorted(sizes, key=_urgency):
         if not all_of_them and not trial.budget.fits(n):
             left_out.append(n)
@@ -50,7 +52,7 @@ def size(trial: Trial, found: Found, sizes: tuple[int, ...], tick: Tick, all_of_
             try:
                 out = trial.base(m)
             except CouldNotRun as e:
-                refused.setdefault(str(e), []).append(m)
+                refused.setdefault(re.sub(r"\d+", "#", str(e)), ([], str(e)))[0].append(m)
                 continue
             rows = np.arange(m)
             left, right = Call(trial.head(m), rows), Call(trial.batch.leaves, rows)
@@ -60,9 +62,12 @@ def size(trial: Trial, found: Found, sizes: tuple[int, ...], tick: Tick, all_of_
             break
     found.pairs.sort(key=lambda p: p.size)
     found.tested += [str(p.size) for p in found.pairs]
-    found.notes += [f"does not run on {_listed(sorted(ns))} rows: {why}" for why, ns in refused.items()]
-    if not found.pairs and not left_out:
-        found.notes.append(f"there is no other size than {trial.rows} rows to compare with")
+    if not found.pairs and not left_out and refused:
+        found.notes.append(
+            f"no other size to compare with: it runs on {trial.rows} rows only ({next(iter(refused.values()))[1]})"
+        )
+    else:
+        found.notes += [f"does not run on {_listed(sorted(ns))} rows: {why}" for ns, why in refused.values()]
     if left_out:
         found.notes.append(f"left out {_listed(sorted(left_out))} rows: {trial.budget.why()}")
 

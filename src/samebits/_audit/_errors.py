@@ -3,6 +3,7 @@
 import traceback
 from typing import TYPE_CHECKING, Any
 
+from samebits._audit._guard import Left
 from samebits._errors import SamebitsError
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ def raised(fn: Any, error: BaseException, doing: str) -> AuditError:
     where = f"\n  --> {frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
     lines = str(error).strip().splitlines()
     message = lines[0] if lines else ""
+    what = message if isinstance(error, Left) else f"raised {type(error).__name__}"
+    says = "" if isinstance(error, Left) else f": {message}"
     return AuditError(
-        f"{name_of(fn)} raised {type(error).__name__} while {doing}: {message}{where}\n"
+        f"{name_of(fn)} {what} while {doing}{says}{where}\n"
         "  way out: call it yourself on the same batch; a function of one row needs per_example=True (--per-example)"
     )
 

@@ -23,9 +23,9 @@ class Guard:
         except (Exception, KeyboardInterrupt):
             raise
         except SystemExit as e:
-            raise Left(f"it called sys.exit({e.code if e.code is not None else ''})") from e
+            raise Left(f"called sys.exit({e.code if e.code is not None else ''})") from e
         except BaseException as e:
-            raise Left(f"it raised {type(e).__name__}, which is no Exception: {e}") from e
+            raise Left(f"raised {type(e).__name__}, which is no Exception: {e}") from e
 
     def note(self) -> str | None:
         """What was printed, in a sentence."""

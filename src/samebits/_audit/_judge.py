@@ -15,14 +15,27 @@ _ANY_BIT = {
 }
 
 
-def judge(found: Found, trial: Trial, limit: float, reason: str, second: SecondLook | None) -> Axis:
-    """second: None leaves differences to their size alone (an audit that was interrupted)."""
+# Differences up to this many times that of two equal calls say nothing beyond it.
+NOISE = 16.0
+
+
+def judge(
+    found: Found, trial: Trial, limit: float, reason: str, second: SecondLook | None, noise: float | None = None
+) -> Axis:
+    """The axis with its status.
+
+    second: None leaves differences to their size alone (an audit that was interrupted). noise: how far two equal calls
+    were apart, None where they agree.
+    """
     worst, status, reasons = None, "holds", []
     for p in found.drifting:
         worst = worse(worst, p.comparison.difference)
     decided: float | None = None
     if not found.pairs:
         status, reason = "not run", ""
+    elif noise is not None and found.name != "repeat" and _largest(found) <= NOISE * noise and found.drifting:
+        status = "nondeterministic"
+        reason = "two equal calls are as far apart as these, so nothing follows from the difference"
     elif found.name in _ANY_BIT:
         reason = _ANY_BIT[found.name]
         if found.drifting:
@@ -61,6 +74,16 @@ def _drift(found: Found, trial: Trial, limit: float, second: SecondLook | None) 
         if second is not None and found.decides:
             status, why = second.below(_smallest(small))
     return status, [why]
+
+
+def noise_of(found: list[Found]) -> float | None:
+    """How far equal calls were apart, None where they agree."""
+    repeat = [f for f in found if f.name == "repeat" and f.drifting]
+    return _largest(repeat[0]) if repeat else None
+
+
+def _largest(found: Found) -> float:
+    return max((p.comparison.largest for p in found.drifting), default=0.0)
 
 
 def _smallest(pairs: list[Pair]) -> Pair:

@@ -11,13 +11,16 @@ from samebits import bits
 from samebits._audit import _plan
 from samebits._audit._budget import Budget
 from samebits._audit._compare import Comparison, compare
-from samebits._audit._errors import AuditError, name_of, raised
-from samebits._audit._guard import Guard
+from samebits._audit._errors import AuditError, raised
+from samebits._audit._guard import Guard, Left
 from samebits._errors import SamebitsError, UncoveredOperation
 from samebits._frontends import Batch, Call, Form, Frontend, Mode, NotTraceable, Outputs
 
 # What says itself what is wrong, and needs no words of the audit's around it.
 _OURS = (SamebitsError, UncoveredOperation, NotTraceable)
+
+# Outputs that a message lists by name.
+MOST_NAMED = 5
 
 
 class CouldNotRun(Exception):
@@ -193,9 +196,11 @@ class Trial:
             f"{whole.names[i] or 'the output'} ({a.dtype}{list(a.shape)})"
             for i, a in enumerate(whole.leaves) if i not in found
         ]  # fmt: skip
+        if len(without) > MOST_NAMED:
+            without = [*without[:MOST_NAMED], f"and {len(without) - MOST_NAMED} more"]
         if not found:
             raise AuditError(
-                f"no output of {name_of(self.fn)} has a row for each of the {self.rows} rows of the batch: "
+                f"no output has a row for each of the {self.rows} rows of the batch: "
                 f"{', '.join(without)}\n"
                 "  way out: return one result a row (a loss before its mean, say), or pass a function of one row and "
                 "per_example=True (--per-example)"
@@ -229,4 +234,6 @@ def _not_finite(outputs: Outputs, with_rows: tuple[int, ...]) -> list[str]:
 
 def _short(e: Exception) -> str:
     lines = str(e).strip().splitlines()
+    if isinstance(e, Left):
+        return f"it {lines[0][:160]}"
     return f"{type(e).__name__}: {lines[0][:160] if lines else ''}".rstrip(": ")

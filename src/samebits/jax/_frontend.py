@@ -158,12 +158,24 @@ def flat_call(fn: Any, batch: Batch, form: Form) -> Callable[..., Any]:
     """fn as a function of the leaves of a batch (or, for the form "alone" of a mapped function, of one row)."""
 
     def call(*leaves: Any) -> Any:
-        return _encode(fn(batch.unflatten(leaves)))
+        out = _encode(fn(batch.unflatten(leaves)))
+        _check_outputs(fn, out)
+        return out
 
     def loop(*leaves: Any) -> Any:
         return jax.lax.map(lambda row: call(*row), leaves)
 
     return {"batch": call, "alone": call, "mapped": jax.vmap(call), "loop": loop}[form]
+
+
+def _check_outputs(fn: Any, out: Any) -> None:
+    """Raises for what no JAX program can return, before jit says it in words of its own."""
+    for leaf in jax.tree_util.tree_leaves(out):
+        if isinstance(leaf, (str, bytes)) or not (hasattr(leaf, "dtype") or np.isscalar(leaf)):
+            raise AuditError(
+                f"{name_of(fn)} returned {type(leaf).__module__}.{type(leaf).__name__} among its results: "
+                f"{describe(leaf)}\n  way out: return arrays"
+            )
 
 
 def _is_plain_dataclass(x: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import samebits
-from samebits._audit import _axes, _locate, _plan, _verdict
+from samebits._audit import _axes, _bound, _locate, _plan, _verdict
 from samebits._audit._axes import Found
 from samebits._audit._budget import Budget
 from samebits._audit._errors import AuditError, AuditInterrupted, describe, name_of
@@ -15,7 +15,7 @@ from samebits._audit._judge import judge, noise_of
 from samebits._audit._second import SecondLook
 from samebits._audit._trial import CouldNotRun, Trial
 from samebits._frontends import Frontend, loaded, looks_like_torch
-from samebits.report import Axis, Finding, Report
+from samebits.report import Axis, Finding, Report, Witness
 
 Progress = Callable[[float, str], None]
 """Called with the fraction done and what comes next."""
@@ -87,6 +87,12 @@ def audit(
 
     try:
         _run(trial, found, wanted, axes, sizes is not None, steps)
+        with trial.budget.axis("second"):  # where nothing calls for a second look, its time goes to more draws
+            if not any(f.drifting for f in found if f.decides):
+                for f in found:
+                    _axes.more_content(trial, f, steps)
+        for f in found:
+            f.notes += [f"left out {len(f.rest)} draws: {trial.budget.why()}"] if f.rest else []
         noise = noise_of(found)
         second = (
             SecondLook(trial, [p for f in found if f.decides for p in f.drifting], asked) if noise is None else None
@@ -100,7 +106,7 @@ def audit(
             steps("looking for the first diverging operation")
             began = time.monotonic()
             try:
-                done["first"], note = _first(trial, found, judged, verdict)
+                done["first"], note = _first(trial, found, judged, verdict, done["witnesses"])
             finally:
                 done["locating"] = time.monotonic() - began
             done["notes"] = [note] if note else []
@@ -190,7 +196,7 @@ _LOCATE_BY = ("content", "position", "batch size", "single call")
 
 
 def _first(
-    trial: Trial, found: list[Found], judged: tuple[Axis, ...], verdict: str
+    trial: Trial, found: list[Found], judged: tuple[Axis, ...], verdict: str, witnesses: list[Witness]
 ) -> tuple[Finding | None, str | None]:
     """The line for the axes that made the verdict: two pairs of each, largest difference and fewest rows first."""
     note = None
@@ -199,6 +205,8 @@ def _first(
         pairs = sorted(f.drifting, key=lambda p: (-p.comparison.largest, p.left.leaves[0].size))
         with trial.guard():
             first, note = _locate.locate(trial, pairs[:2], f.name)
+            if first is not None and verdict != "leak":
+                witnesses += _bound.witness(trial, pairs[0])
         if first is not None:
             return first, None
     return None, note

@@ -27,6 +27,7 @@ class Found:
     tested: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     decides: bool = True
+    rest: list[tuple[int, _plan.Draw]] = field(default_factory=list)  # what has been planned and not been run
 
     @property
     def drifting(self) -> list[Pair]:
@@ -105,25 +106,24 @@ def content(trial: Trial, found: Found, few: tuple[int, ...], tick: Tick) -> Non
     plan = [(n, d) for n in (*small[:1], trial.rows) for d in draws[n][: _plan.MAIN]]
     plan += [(n, d) for n in small for d in draws[n][_plan.MAIN if n == small[0] else 0 :]]
     plan += [(trial.rows, d) for d in draws[trial.rows][_plan.MAIN :]]
-    counts, left_out = dict.fromkeys(sorted(draws), 0), 0
-    try:
-        for n, draw in plan:
-            if not trial.budget.fits(n, first=2):
-                left_out += 1
-                continue
-            tick(f"content: {draw.label}")
-            try:
-                out = trial.attempt(draw.leaves)
-            except CouldNotRun as e:
-                found.notes.append(f"{draw.label}: {e}")
-                continue
-            counts[n] += 1
-            left, right = Call(trial.head(n), draw.kept), Call(draw.leaves, draw.kept)
-            found.pairs.append(trial.pair(left, trial.base(n), right, out, draw.kept, draw.label))
-    finally:
-        found.tested += [f"{c} draws at {n}" for n, c in counts.items() if c]
-    if left_out:
-        found.notes.append(f"left out {left_out} of {len(plan)} draws: {trial.budget.why()}")
+    found.rest = plan
+    more_content(trial, found, tick)
+
+
+def more_content(trial: Trial, found: Found, tick: Tick) -> None:
+    """As many as fit of the draws that are left."""
+    while found.rest and trial.budget.fits(found.rest[0][0], first=2):
+        n, draw = found.rest.pop(0)
+        tick(f"content: {draw.label}")
+        try:
+            out = trial.attempt(draw.leaves)
+        except CouldNotRun as e:
+            found.notes.append(f"{draw.label}: {e}")
+            continue
+        left, right = Call(trial.head(n), draw.kept), Call(draw.leaves, draw.kept)
+        found.pairs.append(trial.pair(left, trial.base(n), right, out, draw.kept, draw.label))
+        sizes = sorted({p.size for p in found.pairs})
+        found.tested = [f"{sum(p.size == n for p in found.pairs)} draws at {n}" for n in sizes]
 
 
 def single(trial: Trial, found: Found, tick: Tick) -> None:

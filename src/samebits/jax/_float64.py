@@ -23,13 +23,15 @@ _ON_WORDS = ("bitcast_convert_type", "nextafter")
 _FOREIGN = ("pure_callback", "io_callback", "ffi_call", "pallas_call", "custom_call", "xla_python_cpu_callback")
 
 
-def widened(call: Callable[..., Any], leaves: Sequence[np.ndarray]) -> tuple[Callable[..., Any], Any]:
-    """`call` at these shapes as a compiled function of wide leaves to a list of arrays, and the tree of its outputs.
+def widened(
+    call: Callable[..., Any], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[np.dtype]
+) -> tuple[Callable[..., Any], Any]:
+    """`call` as a compiled function of wide leaves to a list of arrays, and the tree of its outputs.
 
-    Raises NotTraceable where the program calls code that has one dtype only.
+    It is traced at these shapes and in its own dtypes. Raises NotTraceable where the program calls code that has one dtype only.
     """
-    shapes = [jax.ShapeDtypeStruct(np.shape(a), a.dtype) for a in leaves]
-    closed, shape = jax.make_jaxpr(lambda *row: call(*row), return_shape=True)(*shapes)
+    avals = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+    closed, shape = jax.make_jaxpr(lambda *row: call(*row), return_shape=True)(*avals)
     _check(closed.jaxpr)
     with jax.enable_x64(True):
         consts = [_wide(c) for c in closed.consts]
@@ -74,8 +76,8 @@ def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
     env.update(zip(jaxpr.invars, args, strict=True))
 
     def read(atom: Any) -> Any:
-        if isinstance(atom, _compat.Literal):  # some are Python numbers
-            return _wide(np.asarray(atom.val, atom.aval.dtype))
+        if isinstance(atom, _compat.Literal):  # some are Python numbers, and have more digits than their dtype
+            return np.asarray(atom.val, _wide_dtype(atom.aval.dtype))
         return env[atom]
 
     for eqn in jaxpr.eqns:
@@ -94,8 +96,12 @@ def _equation(eqn: Any, args: list[Any]) -> list[Any]:
     if name in _ON_WORDS:
         own = [a.astype(v.aval.dtype) for a, v in zip(args, eqn.invars, strict=True)]
         return [_wide(a) for a in _compat.bind(eqn, own)]
-    params = {k: _param(v) for k, v in eqn.params.items()}
-    return [_wide(a) for a in _compat.bind(eqn.replace(params=params), args)]
+    return [_wide(a) for a in _compat.bind(wide_equation(eqn), args)]
+
+
+def wide_equation(eqn: Any) -> Any:
+    """An equation with the dtypes and programs among its parameters widened."""
+    return eqn.replace(params={k: _param(v) for k, v in eqn.params.items()})
 
 
 def _param(value: Any) -> Any:

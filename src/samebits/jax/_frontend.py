@@ -12,6 +12,7 @@ import numpy as np
 from samebits._audit._errors import AuditError, describe, name_of
 from samebits._frontends import (
     Batch,
+    Bound,
     Call,
     Form,
     Mode,
@@ -22,7 +23,7 @@ from samebits._frontends import (
     Stage,
     looks_like_torch,
 )  # fmt: skip
-from samebits.jax import _compat, _float64, _lockstep
+from samebits.jax import _bound, _compat, _float64, _lockstep
 
 # What JAX raises when a function looks at the values of its arguments while it is traced.
 _LOOKS_AT_VALUES = (
@@ -113,6 +114,9 @@ class JaxFrontend:
     def locate(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
         return _lockstep.locate(flat_call(fn, batch, "alone"), mapped, left, right)
 
+    def bound(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Bound | None:
+        return _bound.bound(flat_call(fn, batch, "alone"), mapped, left, right)
+
     def cut(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
         return None
 
@@ -124,10 +128,10 @@ class JaxFrontend:
         known: dict[Any, Any] = {}
 
         def run(leaves: Sequence[np.ndarray]) -> Outputs:
-            key = tuple((np.shape(a), a.dtype) for a in leaves)
+            key = tuple(np.shape(a) for a in leaves)
             try:
                 if key not in known:
-                    known[key] = _float64.widened(call, leaves)
+                    known[key] = _float64.widened(call, key, [a.dtype for a in batch.leaves])
                 wide, tree = known[key]
                 flat = [np.asarray(a) if not _is_key(a) else a for a in wide(*map(_float64.wide_leaf, leaves))]
             except NotTraceable:

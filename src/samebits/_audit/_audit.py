@@ -112,7 +112,7 @@ def audit(
             done["notes"] = [note] if note else []
     except KeyboardInterrupt as e:
         done["notes"] = [f"interrupted while {steps.doing}; this is what was known by then"]
-        raise AuditInterrupted(report()) from e
+        raise AuditInterrupted(report() if any(f.pairs for f in found) else None) from e
     return report()
 
 
@@ -165,9 +165,10 @@ def _run(
 ) -> None:
     """Fills `out`, axis by axis."""
     small = next((n for n in _plan.SMALL if n < trial.rows and trial.runs_on(n)), trial.rows)
-    tiny = next((n for n in _plan.TINY if n < small and trial.runs_on(n)), small)
+    free = trial.budget.fits(trial.rows)  # where calls take long, one small size does for all
+    tiny = next((n for n in _plan.TINY if free and n < small and trial.runs_on(n)), small)
     few = tuple(n for n in dict.fromkeys((small, tiny)) if n < trial.rows)
-    medium = next((n for n in (33, 32) if n < trial.rows and n in (*sizes, 32) and trial.runs_on(n)), small)
+    medium = next((n for n in (33, 32) if free and n < trial.rows and n in (*sizes, 32) and trial.runs_on(n)), small)
     run: dict[str, Callable[[Found], None]] = {
         "size": lambda f: _axes.size(trial, f, sizes, tick, all_sizes),
         "position": lambda f: _axes.position(trial, f, medium, tick),

@@ -29,9 +29,9 @@ class Guard:
 
     def note(self) -> str | None:
         """What was printed, in a sentence."""
-        if not self._said.count:
+        if not self._said.first:
             return None
-        lines = "a line" if self._said.count == 1 else f"{self._said.count} lines"
+        lines = "a line" if self._said.count <= 1 else f"{self._said.count} lines"
         return f"it prints; {lines} over all calls were kept back, the first of them: {self._said.first[:120]}"
 
 
@@ -39,13 +39,17 @@ class _Lines(io.TextIOBase):
     """A stream that counts lines and keeps the first."""
 
     def __init__(self) -> None:
-        self.count, self.first = 0, ""
+        self.count, self.head = 0, ""
+
+    @property
+    def first(self) -> str:
+        return self.head.strip().splitlines()[0] if self.head.strip() else ""
 
     def writable(self) -> bool:
         return True
 
     def write(self, text: str) -> int:
-        if not self.count and text.strip():
-            self.first = text.strip().splitlines()[0]
-        self.count += text.count("\n") or (not self.count)
+        if "\n" not in self.head.lstrip():
+            self.head = (self.head + text)[:500]
+        self.count += text.count("\n")
         return len(text)

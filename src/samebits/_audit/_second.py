@@ -22,6 +22,10 @@ from samebits.report import Status, Witness
 SHRANK = 1e-4
 STAYED = 1e-2
 
+# Numbers in a program (one over the batch size, say) are rounded to its own floats before it is widened, so this many
+# epsilons of those may stay without being a leak.
+CONSTANTS = 2
+
 # Calls computed in float64 before nudges, which need no program of their own, are asked first.
 MOST_WIDE = 3
 
@@ -68,6 +72,11 @@ class SecondLook:
         wide = self._float64(pair)
         if wide is None or wide.says != "leak":
             return "rounding", f"as small in float64 as rounding is there: {wide.figures}" if wide else ""
+        if self._stays[id(pair)] <= CONSTANTS * self._epsilon():
+            return (
+                "rounding",
+                f"{wide.figures}, as far as constants that are rounded before the program runs may be apart",
+            )
         chaos = self._is_chaos(pair)
         if chaos is None:
             chaos = self._nudges(pair, np.array([bool(s.max(initial=0.0) > 0) for s in pair.comparison.scaled]))
@@ -151,6 +160,11 @@ class SecondLook:
             self._wide[key] = self.trial.in_float64(call)
             self._keep.append(call)
         return self._wide[key]
+
+    def _epsilon(self) -> float:
+        """Of the coarsest float of the batch and the outputs."""
+        floats = [d for d in (*self.trial.dtypes, *(a.dtype for a in self.trial.batch.leaves)) if _bits.rounds(d)]
+        return max(_bits.epsilon(_bits.reals(np.zeros(1, d)).dtype) for d in floats)
 
     def _has_narrow(self) -> bool:
         """Whether there is something to widen: narrow floats in the batch or the outputs, and no wide output."""

@@ -28,7 +28,7 @@ def widened(
 ) -> tuple[Callable[..., Any], Any]:
     """`call` as a compiled function of wide leaves to a list of arrays, and the tree of its outputs.
 
-    It is traced at these shapes and in its own dtypes. Raises NotTraceable where the program calls code that has one dtype only.
+    It is traced at these shapes and in its own dtypes. Raises NotTraceable where it calls code that has one dtype only.
     """
     avals = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
     closed, shape = jax.make_jaxpr(lambda *row: call(*row), return_shape=True)(*avals)

@@ -1,7 +1,7 @@
 """JAX's side of the audit: arrays in and out, compiled and eager runs, and where two runs part."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -162,7 +162,8 @@ def flat_call(fn: Any, batch: Batch, form: Form) -> Callable[..., Any]:
     """fn as a function of the leaves of a batch (or, for the form "alone" of a mapped function, of one row)."""
 
     def call(*leaves: Any) -> Any:
-        out = _encode(fn(batch.unflatten(leaves)))
+        out = fn(batch.unflatten(leaves))
+        out = out if isinstance(out, Iterator) else _encode(out)  # a generator is no tree
         _check_outputs(fn, out)
         return out
 
@@ -174,7 +175,7 @@ def flat_call(fn: Any, batch: Batch, form: Form) -> Callable[..., Any]:
 
 def _check_outputs(fn: Any, out: Any) -> None:
     """Raises for what no JAX program can return, before jit says it in words of its own."""
-    for leaf in jax.tree_util.tree_leaves(out):
+    for leaf in [out] if isinstance(out, Iterator) else jax.tree_util.tree_leaves(out):
         if isinstance(leaf, (str, bytes)) or not (hasattr(leaf, "dtype") or np.isscalar(leaf)):
             raise AuditError(
                 f"{name_of(fn)} returned {type(leaf).__module__}.{type(leaf).__name__} among its results: "

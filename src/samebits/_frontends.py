@@ -100,6 +100,23 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """How far two orders of summation can be apart at most, and how far an operation's two results were.
+
+    The operation met the same operands, bit for bit, in both calls. `ratio` is the largest quotient of difference and
+    bound over the entries compared: at most 1 where the order of summation explains it all. difference and bound are
+    those of the entry where the ratio is largest; terms: how many products or terms are added; unit: the unit roundoff.
+    """
+
+    operation: str
+    terms: int
+    unit: float
+    difference: float
+    bound: float
+    ratio: float
+
+
+@dataclass(frozen=True)
 class Remedy:
     """Something to try against a difference: `make` returns the changed function, or raises why there is none.
 
@@ -149,6 +166,10 @@ class Frontend(Protocol):
 
     def locate(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
         """Where two calls part, or None where the walk finds no such operation."""
+        ...
+
+    def bound(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Bound | None:
+        """The rigorous bound for the operation that `locate` finds; None where it is no sum or product of sums."""
         ...
 
     def cut(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:

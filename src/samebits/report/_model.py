@@ -96,6 +96,8 @@ class Report:
         first: where the difference begins; `findings` has it for each mode of the search.
         subject, file, framework, rows, form, mode, versions, seconds: what was audited, and how.
         notes: what a reader must know besides.
+        cost: what the audit took: "call" (seconds of one on the whole batch), "calls" and "running" (how many, and
+            their seconds), "compilations" and "compiling", "locating" (seconds).
         witnesses: second opinions on a difference: a repeat in float64, a rigorous bound, nudged inputs.
         magnified: where rounding grows, for a verdict of "amplified".
         profile: how the difference fares along the program, operation by operation.
@@ -123,6 +125,7 @@ class Report:
     trees: tuple[Tree, ...] = ()
     causes: tuple[Cause, ...] = ()
     advice: tuple[Candidate, ...] = ()
+    cost: dict[str, float] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 import samebits
-from samebits._audit import _axes, _bound, _locate, _plan, _verdict
+from samebits._audit import _axes, _bound, _locate, _plan, _profile, _verdict
 from samebits._audit._axes import Found
 from samebits._audit._budget import Budget
 from samebits._audit._errors import AuditError, AuditInterrupted, describe, name_of
 from samebits._audit._judge import judge, noise_of
 from samebits._audit._second import SecondLook
 from samebits._audit._trial import CouldNotRun, Trial
-from samebits._frontends import Frontend, loaded
+from samebits._frontends import Frontend, Stage, loaded
 from samebits.report import Axis, Finding, Report, Witness
 
 Progress = Callable[[float, str], None]
@@ -83,6 +83,9 @@ def audit(
             notes=tuple(n for n in notes if n), seconds=time.monotonic() - start, cost=cost,
             versions={"samebits": samebits.__version__, **frontend.versions()},
             witnesses=tuple(done.get("witnesses", ())),
+            profile=_profile.steps(done.get("stages", ()), _locate.source_file(fn)),
+            magnified=_profile.magnifier(done.get("stages", ()), _locate.source_file(fn))
+            if _verdict.verdict(judged) == "amplified" else None,
         )  # fmt: skip
 
     try:
@@ -110,6 +113,8 @@ def audit(
             finally:
                 done["locating"] = time.monotonic() - began
             done["notes"] = [note] if note else []
+            steps("along the program")
+            done["stages"] = _stages(trial, found, judged, verdict)
     except KeyboardInterrupt as e:
         done["notes"] = [f"interrupted while {steps.doing}; this is what was known by then"]
         raise AuditInterrupted(report() if any(f.pairs for f in found) else None) from e
@@ -208,6 +213,20 @@ def _first(
         if first is not None:
             return first, None
     return None, note
+
+
+def _stages(trial: Trial, found: list[Found], judged: tuple[Axis, ...], verdict: str) -> Sequence[Stage]:
+    """The profile of the largest difference on the axis that made the verdict; () where none can be had."""
+    for f, a in zip(found, judged, strict=True):
+        if not (a.decides and a.status == verdict and f.drifting):
+            continue
+        pair = max(f.drifting, key=lambda p: p.comparison.largest)
+        try:
+            with trial.guard():
+                return trial.frontend.profile(trial.fn, trial.batch, trial.per_example, *_locate.narrow(pair))
+        except Exception:  # the walk of an unusual program; the verdict stands without it
+            continue
+    return ()
 
 
 def _count(axes: tuple[str, ...], sizes: tuple[int, ...], rows: int) -> int:

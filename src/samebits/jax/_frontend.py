@@ -23,7 +23,7 @@ from samebits._frontends import (
     Stage,
     looks_like_torch,
 )  # fmt: skip
-from samebits.jax import _bound, _compat, _float64, _lockstep
+from samebits.jax import _bound, _compat, _float64, _lockstep, _profile
 
 # What JAX raises when a function looks at the values of its arguments while it is traced.
 _LOOKS_AT_VALUES = (
@@ -122,7 +122,7 @@ class JaxFrontend:
         return None
 
     def profile(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Sequence[Stage]:
-        return ()
+        return _profile.profile(flat_call(fn, batch, "alone"), mapped, left, right)
 
     def in_float64(self, fn: Any, batch: Batch, form: Form) -> Callable[[Sequence[np.ndarray]], Outputs]:
         call = flat_call(fn, batch, form)

@@ -9,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from samebits.report._evidence import Magnifier
 from samebits.report._model import Axis, Difference, Finding, Report
 
 STYLES = {
@@ -44,6 +45,8 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield Text.assemble((report.verdict, STYLES[report.verdict]), (f": {headline(report)}", "bold"))
     if report.first:
         yield from _place(report.first)
+    if report.magnified:
+        yield _labelled("magnified", magnified(report.magnified), "yellow")
     yield Text(f"{report.subject}: {subject(report)}", style="dim")
     yield _table(report.axes)
     for axis in report.axes:
@@ -92,6 +95,13 @@ def _place(first: Finding) -> Iterator[RenderableType]:
         (f" {gutter} = ", "blue"), (first.operation, "bold"),
         f"{through}: inputs agree bit for bit, outputs do not ({rows}; {first.axis}, {first.how})",
     )  # fmt: skip
+
+
+def magnified(m: Magnifier) -> str:
+    """Where rounding grows, in a sentence."""
+    where = f", {short(m.file)}:{m.line}" if m.line else ""
+    times = f" {m.factor:,.0f} times" if m.factor else ""
+    return f"by {m.operation}{where} ({m.kind}{times}): {m.detail}"
 
 
 def _table(axes: tuple[Axis, ...]) -> Table:

@@ -45,7 +45,8 @@ def test_a_choice_comes_before_a_factor():
     few = [stage(0, 1, 0, 1e-7), stage(1, 1, 1e-7, 1e-6), stage(1, 1, 1e-6, 3e-6)]
     many = magnifier(few, __file__)
     assert many is not None
-    assert "it grows 30 times, in many steps" in many.detail
+    assert (round(many.factor or 0), many.line) == (30, 3)
+    assert "in 2 operations of this line" in many.detail
     assert magnifier(few[:2], __file__) is None
 
 

@@ -13,7 +13,7 @@ GROWS = 2.0
 """Times a difference must grow or shrink to be said to."""
 
 FACTOR = 16.0
-"""Times that a difference must grow to count as magnified: a sum of a few terms does less."""
+"""Times that a difference must grow along a line to be named for it: a sum of a few terms does less."""
 
 Event = Literal["none", "born", "carried", "grows", "shrinks", "dies"]
 
@@ -43,21 +43,29 @@ def event(s: Stage) -> Event:
 
 
 def magnifier(stages: Sequence[Stage], file: str | None) -> Magnifier | None:
-    """Where the program chose otherwise or, failing that, the step that multiplies the difference most."""
-    chosen = [s for s in stages if s.choice and s.rows]
-    if chosen:
-        s, factor, kind = chosen[0], None, chosen[0].choice
-        detail = s.detail
-    else:
-        growing = [s for s in stages if s.rows and event(s) == "grows"]
-        born = [s.row_scaled for s in stages if event(s) == "born" and s.row_scaled]
-        total = max((s.row_scaled for s in stages), default=0.0) / born[0] if born else 0.0
-        if not growing or total < FACTOR:
-            return None
-        s = max(growing, key=lambda s: s.row_scaled / s.row_scaled_before)
-        factor, kind = s.row_scaled / s.row_scaled_before, "conditioning"
-        detail = f"a difference of {s.row_scaled_before:.1e} of the row becomes {s.row_scaled:.1e}"
-        if factor < FACTOR:
-            detail += f"; over the whole program it grows {total:,.0f} times, in many steps"
-    step = _step(s, file)
-    return Magnifier(kind or "conditioning", s.operation, step.file, step.line, step.source, factor, detail)
+    """Where the program chose otherwise or, failing that, the line along which the difference grows most."""
+    for s in stages:
+        if s.choice and s.rows:
+            step = _step(s, file)
+            return Magnifier(s.choice, s.operation, step.file, step.line, step.source, None, s.detail)
+    lines: dict[tuple[str | None, int | None], list[Stage]] = {}
+    for s in stages:
+        if s.before and s.rows and 0 < s.row_scaled_before < math.inf and 0 < s.row_scaled < math.inf:
+            frame = user_frame(s.frames, file)
+            lines.setdefault((frame and frame.file, frame and frame.line), []).append(s)
+    grown = {at: math.exp(sum(map(_growth, those))) for at, those in lines.items()}
+    where = max(grown, key=grown.__getitem__, default=None)
+    if where is None or grown[where] < FACTOR:
+        return None
+    s = max(lines[where], key=_growth)
+    step, count = _step(s, file), len(lines[where])
+    detail = (
+        f"a difference of {lines[where][0].row_scaled_before:.1e} of the row becomes {lines[where][-1].row_scaled:.1e}"
+    )
+    if count > 1:
+        detail += f", in {count} operations of this line"
+    return Magnifier("conditioning", s.operation, step.file, step.line, step.source, grown[where], detail)
+
+
+def _growth(s: Stage) -> float:
+    return math.log(s.row_scaled / s.row_scaled_before)

@@ -147,6 +147,10 @@ class Trial:
         except Exception as e:
             raise CouldNotRun(_short(e)) from e
 
+    def has(self, n: int) -> bool:
+        """Whether the first n rows have been run by themselves, or tried."""
+        return n in self._base
+
     def runs_on(self, n: int) -> bool:
         """Whether fn takes the first n rows."""
         try:

@@ -196,6 +196,8 @@ def repeat(trial: Trial, found: Found, few: int, tick: Tick) -> None:
 
     tick("repeat: again")
     at_once = add("again", trial.rows, trial.again)
+    if trial.small_again is not None:
+        at_once |= add(f"again at {trial.small_again[0]} rows", *trial.small_again)
     try:
         later = add("after other calls", trial.rows, trial.attempt(trial.head(trial.rows)))
         tick("repeat: compiled anew")

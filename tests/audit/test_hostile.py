@@ -122,6 +122,22 @@ def test_a_state_that_other_calls_change():
     assert "a state is kept between calls" in says(report)
 
 
+@pytest.mark.parametrize("calls", [2, 3, 4, 20])
+def test_one_that_stops_working(calls):
+    count = iter(range(calls))
+
+    def fn(x):
+        float(x[0, 0])
+        next(count)  # StopIteration after so many calls
+        return x * 2
+
+    try:
+        said = says(samebits.audit(fn, X))
+    except AuditError as e:
+        said = str(e)
+    assert "StopIteration" in said
+
+
 def test_a_function_that_writes_to_its_dict():
     def fn(d):
         d["x"] = d.pop("x") * 2
@@ -172,7 +188,7 @@ def test_what_cannot_be_audited_gets_a_sentence(fn, words):
     assert "\n  way out: " in str(e.value)
 
 
-@pytest.mark.parametrize("calls", [1, 3, 5, 30, 41])
+@pytest.mark.parametrize("calls", [1, 3, 7, 30, 41])
 def test_an_interrupt_keeps_what_is_known(calls):
     """Ctrl-C at some call: before the first result there is no report, later the axes so far, with their leaks."""
     count = iter(range(calls))

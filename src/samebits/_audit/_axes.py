@@ -43,7 +43,7 @@ def size(trial: Trial, found: Found, sizes: tuple[int, ...], tick: Tick, all_of_
     left_out, done = [], set()
     refused: dict[str, tuple[list[int], str]] = {}  # by what was raised, sizes and other numbers apart
     for n in sorted(sizes, key=_urgency):
-        if not all_of_them and not trial.budget.fits(n):
+        if not (all_of_them or trial.has(n) or trial.budget.fits(n)):
             left_out.append(n)
             continue
         tick(f"batch size {n}")
@@ -107,12 +107,12 @@ def content(trial: Trial, found: Found, few: tuple[int, ...], tick: Tick) -> Non
     plan += [(n, d) for n in small for d in draws[n][_plan.MAIN if n == small[0] else 0 :]]
     plan += [(trial.rows, d) for d in draws[trial.rows][_plan.MAIN :]]
     found.rest = plan
-    more_content(trial, found, tick)
+    more_content(trial, found, tick, first=2)
 
 
-def more_content(trial: Trial, found: Found, tick: Tick) -> None:
-    """As many as fit of the draws that are left."""
-    while found.rest and trial.budget.fits(found.rest[0][0], first=2):
+def more_content(trial: Trial, found: Found, tick: Tick, first: int = 0) -> None:
+    """As many as fit of the draws that are left, the `first` of them in any case."""
+    while found.rest and trial.budget.fits(found.rest[0][0], first):
         n, draw = found.rest.pop(0)
         tick(f"content: {draw.label}")
         try:
@@ -196,6 +196,8 @@ def repeat(trial: Trial, found: Found, few: int, tick: Tick) -> None:
 
     tick("repeat: again")
     at_once = add("again", trial.rows, trial.again)
+    if trial.small_again is not None:
+        at_once |= add(f"again at {trial.small_again[0]} rows", *trial.small_again)
     try:
         later = add("after other calls", trial.rows, trial.attempt(trial.head(trial.rows)))
         tick("repeat: compiled anew")

@@ -5,13 +5,15 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 # Seconds of calls that are free: below, the shares would only make the audit of a fast function less thorough.
 FREE = 0.75
 
-# A verdict costs at most this many calls on the whole batch, compilations apart.
-CALLS = 15.0
+# A verdict costs at most fifteen calls on the whole batch, compilations apart; one is for comparing results.
+CALLS = 14.0
 
-# Shares of CALLS in the order in which the axes run; what one leaves over goes to the next.
+# Parts of the time in the order in which the axes run; what one leaves over goes to the next.
 SHARES = {
     "start": 2.0, "size": 2.0, "position": 1.5, "content": 4.5, "single": 0.9, "eager": 0.1, "repeat": 1.0,
     "second": 3.0,
@@ -36,6 +38,7 @@ class Budget:
         self.compiling = 0.0
         self.call: float | None = None
         self._by_rows: dict[int, float] = {}
+        self._first: dict[Hashable, float] = {}
         self._axis = "start"
         self._used = 0
 
@@ -57,7 +60,13 @@ class Budget:
             self.compilations[key] += 1
             run = min(seconds, self.expected(rows))
             self.compiling += seconds - run
+            self._first[key] = run
         else:
+            if key in self._first:  # what a call takes is known better now
+                excess = self._first.pop(key) - seconds
+                if excess > 0:
+                    self.running -= excess
+                    self.compiling += excess
             self._by_rows[rows] = min(seconds, self._by_rows.get(rows, seconds))
         self.running += run
 
@@ -69,9 +78,11 @@ class Budget:
             self.compiling = max(0.0, self.compiling - self.call)
 
     def expected(self, rows: int) -> float:
-        """Seconds of a call on so many rows, by what has been measured on as many or more."""
-        known = [s for n, s in self._by_rows.items() if n >= rows]
-        return min(known, default=self.call or 0.0)
+        """Seconds of a call on so many rows, on a line between those that have been measured."""
+        if not self._by_rows:
+            return self.call or 0.0
+        known = sorted(self._by_rows)
+        return float(np.interp(rows, known, [self._by_rows[n] for n in known]))
 
     def fits(self, rows: int, first: int = 1) -> bool:
         """Whether a call on so many rows is within the axis' share. Its `first` calls always are."""
@@ -85,7 +96,7 @@ class Budget:
         limit = max(FREE, CALLS * (self.call or 0.0))
         names = list(SHARES)
         shares = sum(SHARES[n] for n in names[: names.index(self._axis) + 1])
-        return min(limit, self.most) * shares / CALLS
+        return min(limit, self.most) * shares / sum(SHARES.values())
 
     def why(self) -> str:
         """Why something has been left out."""

@@ -61,11 +61,12 @@ def compare(
         differs |= mask
         distance = np.zeros(n)
         if mask.any():
-            found = _measure(a, b, mask)
-            distance = found.scaled
+            a, b = a[mask], b[mask]  # the rows that agree need no figures
+            found = _measure(a, b, mask[mask])
+            distance[mask] = found.scaled
             here = _bits.row_ulps(_bits.reals(a), _bits.reals(b))
-            ulps = np.where((ulps < 0) | (here < 0), -1, np.maximum(ulps, here))
-            one = found.difference(rows, left.names[i], label)
+            ulps[mask] = np.where((ulps[mask] < 0) | (here < 0), -1, np.maximum(ulps[mask], here))
+            one = found.difference(rows[mask], left.names[i], label)
             if worst is None or one.row_scaled > worst.row_scaled:
                 worst = one
         scaled.append(distance)

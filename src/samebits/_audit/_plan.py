@@ -141,7 +141,9 @@ def nudged(batch: Batch, ulps: int, seed: int) -> tuple[np.ndarray, ...]:
 def moved(a: np.ndarray, ulps: int, seed: int, silent: np.ndarray | bool = False) -> np.ndarray:
     """Floats up or down by `ulps` units; where `silent`, by units of the array's largest entry."""
     if a.dtype.kind == "c":
-        return moved(a.real, ulps, seed, silent) + np.asarray(1j, a.dtype) * moved(a.imag, ulps, seed + 1, silent)
+        return moved(np.real(a), ulps, seed, silent) + np.asarray(1j, a.dtype) * moved(
+            np.imag(a), ulps, seed + 1, silent
+        )
     wide = a.astype(np.float64)
     floor = np.abs(wide[np.isfinite(wide)]).max(initial=0.0) * np.asarray(silent)
     step = np.random.default_rng(seed).choice([-1.0, 1.0], a.shape) * ulps * _bits.epsilon(a.dtype)

@@ -52,7 +52,8 @@ class Pair:
 class Trial:
     """fn on batch through a frontend. `mode` is "jit" where fn can be compiled, and "eager" else.
 
-    `first` and `again` are two calls on the whole batch, one right after the other.
+    `first` and `again` are two calls on the whole batch, one right after the other; `small_again` is the second call on
+    the first few rows, and how many those are.
     """
 
     fn: Any
@@ -63,6 +64,7 @@ class Trial:
     guard: Guard = field(default_factory=Guard)
     mode: Mode = "jit"
     notes: list[str] = field(default_factory=list)
+    small_again: tuple[int, Outputs] | None = None
     _runners: dict[Any, Callable[[Sequence[np.ndarray]], Outputs]] = field(default_factory=dict)
     _base: dict[int, Outputs | CouldNotRun] = field(default_factory=dict)
 
@@ -148,6 +150,10 @@ class Trial:
         except Exception as e:
             raise CouldNotRun(_short(e)) from e
 
+    def has(self, n: int) -> bool:
+        """Whether the first n rows have been run by themselves, or tried."""
+        return n in self._base
+
     def runs_on(self, n: int) -> bool:
         """Whether fn takes the first n rows."""
         try:
@@ -189,6 +195,10 @@ class Trial:
         for n in _plan.SMALL:
             if n < self.rows and self.runs_on(n) and len(self.base(n).leaves) == len(whole.leaves):
                 sizes.append(n)
+                try:
+                    self.small_again = (n, self.attempt(self.head(n)))  # its time tells how calls grow with rows
+                except CouldNotRun as e:
+                    self.notes.append(f"it ran on {n} rows, and the second time raised {e}: it keeps a state")
                 break
         found = tuple(
             i for i in range(len(whole.leaves)) if all(self.base(n).leaves[i].shape[:1] == (n,) for n in sizes)

@@ -77,7 +77,8 @@ def _run(jaxpr: Any, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
 
     def read(atom: Any) -> Any:
         if isinstance(atom, _compat.Literal):  # some are Python numbers, and have more digits than their dtype
-            return np.asarray(atom.val, _wide_dtype(atom.aval.dtype))
+            aval: Any = atom.aval
+            return np.asarray(atom.val, _wide_dtype(aval.dtype))
         return env[atom]
 
     for eqn in jaxpr.eqns:

@@ -63,10 +63,10 @@ def audit(
     verdict = _verdict.verdict(judged)
     notes = [*host.notes, *trial.notes]
     first = None
-    if verdict not in ("holds", "nondeterministic"):
+    if verdict != "holds":
         steps("looking for the first diverging operation")
         first, note = _first(trial, found, judged, verdict)
-        notes += [note] if note else []
+        notes += [note] if note and verdict != "nondeterministic" else []  # what is kept between calls leaves no trace
     return Report(
         verdict=verdict, axes=judged, first=first, subject=name_of(fn), file=_locate.source_file(fn),
         framework=frontend.name, rows=host.rows, form=trial.form, mode=trial.mode, notes=tuple(notes),
@@ -162,7 +162,7 @@ def _status(pair: Pair, trial: Trial, sensitivity: Sensitivity, limit: float) ->
 
 
 # Which axis shows best where a difference begins: other content at one shape is the cleanest experiment.
-_LOCATE_BY = ("content", "position", "batch size", "single call")
+_LOCATE_BY = ("content", "position", "batch size", "single call", "repeat")
 
 
 def _first(

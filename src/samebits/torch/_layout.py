@@ -85,8 +85,8 @@ class Rows:
     def _piece(self, t: torch.Tensor, axis: int, numbers: torch.Tensor) -> Kept | None:
         """The rows compared among those that a part of the batch has."""
         where = [torch.nonzero(numbers == int(r)).reshape(-1) for r in self.call.rows]
-        lengths = {len(w) for w in where} - {0}
-        if len(lengths) != 1:
+        lengths = {len(w) for w in where} - {0} or {0}
+        if len(lengths) > 1:
             return None
         flat = to_host(t.detach().movedim(axis, 0).reshape(len(numbers), -1))
         (length,) = lengths

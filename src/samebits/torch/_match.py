@@ -1,6 +1,8 @@
 """Two runs' operations side by side."""
 
 import difflib
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from samebits.torch._record import Operation
@@ -8,7 +10,7 @@ from samebits.torch._record import Operation
 
 def matched(a: list[Operation], b: list[Operation]) -> list[tuple[int | None, int | None]]:
     """Two runs' calls side by side by number; None where one of them has no counterpart."""
-    x, y = ([o.signature for o in ops] for ops in (a, b))
+    x, y = (_numbered(o.signature for o in ops) for ops in (a, b))
     if x == y:
         return [(i, i) for i in range(len(a))]
     out: list[tuple[int | None, int | None]] = []
@@ -21,6 +23,16 @@ def matched(a: list[Operation], b: list[Operation]) -> list[tuple[int | None, in
             out += zip(left, right, strict=True)
         else:
             out += _by_line(a, left, b, right)
+    return out
+
+
+def _numbered(signatures: Iterable[Any]) -> list[tuple[Any, int]]:
+    """Each with how often it has been before: iterations of loops of other lengths pair up from the first on."""
+    seen: Counter[Any] = Counter()
+    out = []
+    for s in signatures:
+        out.append((s, seen[s]))
+        seen[s] += 1
     return out
 
 

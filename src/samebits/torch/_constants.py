@@ -65,8 +65,8 @@ def _names(code: types.CodeType) -> list[str]:
 
 @contextmanager
 def replaced(tensors: list[torch.Tensor], move: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
-    """Float tensors hold move(tensor) inside; their own memory comes back afterwards."""
-    kept = [(t, t.data) for t in tensors if t.is_floating_point()]
+    """Real and complex tensors hold move(tensor) inside; their own memory comes back afterwards."""
+    kept = [(t, t.data) for t in tensors if t.is_floating_point() or t.is_complex()]
     try:
         for t, data in kept:
             t.data = move(data)

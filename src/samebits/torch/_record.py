@@ -12,7 +12,11 @@ from samebits._frontends import Frame
 from samebits.torch import _compat
 
 _HERE = str(Path(__file__).parent)
-_MACHINERY = ("/torch/utils/", "/torch/_ops.py", "/torch/_functorch/", "/torch/autograd/", "/torch/_tensor.py")
+_MACHINERY = tuple(
+    f"/torch/{part}" for part in (
+        "utils/", "_ops.py", "_functorch/", "autograd/", "_tensor.py", "_dynamo/", "_compile.py", "nn/modules/module.py"
+    )
+)  # fmt: skip
 
 
 @dataclass
@@ -30,7 +34,7 @@ class Operation:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        return (self.name.rpartition(".")[0], *((f.file, f.line) for f in self.frames[:6]))
+        return (self.name.rpartition(".")[0], *((f.file, f.line) for f in self.frames))
 
     @property
     def place(self) -> tuple[Any, ...]:

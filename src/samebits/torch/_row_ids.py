@@ -41,7 +41,11 @@ class RowIds:
         if here is None:
             memory, size = _compat.Memory(tensor), tensor.element_size()
             entries = tensor.untyped_storage().nbytes() // size
-            self.beside[memory.key] = (memory, size, torch.full((entries,), SHARED, dtype=torch.int32, device=tensor.device))
+            self.beside[memory.key] = (
+                memory,
+                size,
+                torch.full((entries,), SHARED, dtype=torch.int32, device=tensor.device),
+            )
             here = self.of(tensor)
         if here is not None:
             here.copy_(ids)

@@ -48,8 +48,11 @@ def _parts(x: Any) -> list[Any]:
                 cells.append(cell.cell_contents)
             except ValueError:  # not bound yet
                 continue
-        named = [x.__globals__[n] for n in _names(x.__code__) if n in x.__globals__]
-        return [*cells, *named, *(x.__defaults__ or ())]
+        names = _names(x.__code__)
+        named = [x.__globals__[n] for n in names if n in x.__globals__]
+        modules = [vars(m) for m in named if isinstance(m, types.ModuleType)]
+        inside = [m[n] for m in modules for n in names if isinstance(m.get(n), (torch.Tensor, torch.nn.Module))]
+        return [*cells, *named, *inside, *(x.__defaults__ or ())]
     if isinstance(x, Mapping):
         return list(x.values())
     if isinstance(x, (list, tuple, set, frozenset)):

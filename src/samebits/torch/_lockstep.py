@@ -7,7 +7,7 @@ inherit is the answer.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,7 +19,13 @@ from samebits.torch._record import Operation, Recording, record
 
 NONE = np.iinfo(np.int64).max
 OUTSIDE = NONE - 1  # an input that differs, and nothing here has made it so
-_CHOICES = {"argmax": "tie", "argmin": "tie", "topk": "tie", "sort": "tie", "_local_scalar_dense": "branch"}
+_CHOICES: dict[str, Literal["tie", "branch"]] = {
+    "argmax": "tie",
+    "argmin": "tie",
+    "topk": "tie",
+    "sort": "tie",
+    "_local_scalar_dense": "branch",
+}
 
 
 @dataclass
@@ -53,6 +59,7 @@ class _Comparison:
         self.left, self.right, self.rows = left, right, rows
         self.origins: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] = ({}, {})
         self.writer: dict[int, int] = {}  # memory of the left run -> the stage that has changed it last
+        self.unseen: set[int] = set()  # stages whose outputs differ, of inputs that could not be compared
         self.found = Walk()
 
     def run(self) -> Walk:
@@ -78,9 +85,12 @@ class _Comparison:
         """Notes one call of both runs; the memory of an input that differs although nothing here has made it so."""
         before, differing = self._none(), np.zeros(self.rows, bool)
         scale, outside = 0.0, None
+        seen, hidden = np.zeros(self.rows, bool), np.zeros(self.rows, bool)
         for x, y, u, v, address in zip(a.inputs, b.inputs, a.read, b.read, a.memory, strict=False):
             here, known = self._differs(x, y)
             differing |= here
+            seen |= known & (x.has is not None)
+            hidden |= ~known
             if here.any():
                 scale = max(scale, _scaled(x, y, here)[1])
             origin = np.minimum(self._origin(0, u), self._origin(1, v))
@@ -104,6 +114,8 @@ class _Comparison:
             if x.has is None and since.min() != NONE:  # shared by all rows, and so is where it began
                 since = np.where(since == NONE, since.min(), since)
             born = np.where(since == NONE, stage, since)
+            if (here & (since == NONE) & hidden & ~seen).any():
+                self.unseen.add(stage)
             merged = np.where(here, born, np.where(known, NONE, before))
             self.origins[0][u] = self.origins[1][v] = merged
             if here.any():
@@ -112,7 +124,7 @@ class _Comparison:
         choice = _CHOICES.get(a.name.split(".")[1], "") if after.any() and differing.any() else ""
         self.found.stages.append(
             Stage(_name(a.name), a.frames, shape, int(differing.sum()), int(after.sum()), ulp, scale, largest, choice)
-        )  # type: ignore[arg-type]
+        )
         return outside
 
     def _differs(self, x: Kept, y: Kept) -> tuple[np.ndarray, np.ndarray]:
@@ -143,19 +155,20 @@ class _Comparison:
         self.found.stages.append(Stage(_name(op.name), op.frames, shape, 0, 0, None, 0.0, 0.0, detail=detail))
 
     def _of_results(self) -> int | None:
-        found = NONE
+        found, differ = NONE, False
         pairs = zip(self.left.values, self.right.values, self.left.results, self.right.results, strict=False)
         for x, y, u, v in pairs:
             here, _ = self._differs(x, y)
             if here.any():
+                differ = True
                 origin = np.minimum(self._origin(0, u), self._origin(1, v))[here]
                 found = min(found, int(origin.min()))
         stages = self.found.stages
         if found < len(stages):
-            return found
-        if found == OUTSIDE:
+            return None if found in self.unseen else found
+        if found == OUTSIDE or not differ:
             return None
-        return next((k for k, s in enumerate(stages) if s.rows and not s.before), None)
+        return next((k for k, s in enumerate(stages) if s.rows and not s.before and k not in self.unseen), None)
 
     def _writer_of(self, address: int) -> Operation | None:
         """The call of the left run that changes memory which was there before it."""

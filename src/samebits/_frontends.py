@@ -217,8 +217,11 @@ def looks_like_torch(fn: Any, batch: Any) -> bool:
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "Tensor"):
         return False
-    if isinstance(fn, torch.nn.Module) or any(isinstance(x, torch.Tensor) for x in _leaves(batch)):
+    leaves, jax = _leaves(batch), sys.modules.get("jax")
+    if isinstance(fn, torch.nn.Module) or any(isinstance(x, torch.Tensor) for x in leaves):
         return True
+    if jax is not None and any(isinstance(x, jax.Array) for x in leaves):
+        return False
     own = getattr(fn, "__globals__", {}).values()
     return any(v is torch for v in own) and not any(v is sys.modules.get("jax", torch) for v in own if v is not torch)
 

@@ -105,14 +105,14 @@ def audit(
             judged = tuple(judge(f, trial, limit, reason, second, noise) for f in found)
         done["axes"] = judged
         verdict = _verdict.verdict(judged)
-        if verdict not in ("holds", "nondeterministic"):
+        if verdict != "holds":
             steps("looking for the first diverging operation")
             began = time.monotonic()
             try:
                 done["first"], note = _first(trial, found, judged, verdict, done["witnesses"])
             finally:
                 done["locating"] = time.monotonic() - began
-            done["notes"] = [note] if note else []
+            done["notes"] = [note] if note and verdict != "nondeterministic" else []  # state leaves no trace
             steps("along the program")
             done["stages"] = _stages(trial, found, judged, verdict)
     except KeyboardInterrupt as e:
@@ -195,7 +195,7 @@ def _run(
 
 
 # Which axis shows best where a difference begins: other content at one shape is the cleanest experiment.
-_LOCATE_BY = ("content", "position", "batch size", "single call")
+_LOCATE_BY = ("content", "position", "batch size", "single call", "repeat")
 
 
 def _first(

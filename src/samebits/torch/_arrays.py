@@ -2,17 +2,12 @@
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import torch
 
-# What NumPy lacks, and the integer of its size that carries the bits.
-_CARRIED = {
-    torch.bfloat16: (torch.int16, np.dtype(ml_dtypes.bfloat16)),
-    torch.float8_e4m3fn: (torch.uint8, np.dtype(ml_dtypes.float8_e4m3fn)),
-    torch.float8_e5m2: (torch.uint8, np.dtype(ml_dtypes.float8_e5m2)),
-}
-_BACK = {array: (carrier, dtype) for dtype, (carrier, array) in _CARRIED.items()}
+from samebits.torch._compat import CARRIED
+
+_BACK = {array: (carrier, dtype) for dtype, (carrier, array) in CARRIED.items()}
 
 
 def to_host(tensor: torch.Tensor) -> np.ndarray:
@@ -23,8 +18,8 @@ def to_host(tensor: torch.Tensor) -> np.ndarray:
     if t.is_quantized:
         t = t.int_repr()
     t = t.cpu().resolve_conj().resolve_neg()
-    if t.dtype in _CARRIED:
-        carrier, dtype = _CARRIED[t.dtype]
+    if t.dtype in CARRIED:
+        carrier, dtype = CARRIED[t.dtype]
         return t.contiguous().view(carrier).numpy().view(dtype).copy()
     return np.array(t.numpy())
 
@@ -37,4 +32,8 @@ def to_tensor(array: Any, like: torch.Tensor | None = None) -> torch.Tensor:
         t = torch.from_numpy(a.view(np.int16 if carrier is torch.int16 else np.uint8).copy()).view(dtype)
     else:
         t = torch.from_numpy(a.copy())
-    return t if like is None else t.to(like.device).requires_grad_(like.requires_grad)
+    if like is None:
+        return t
+    if t.ndim == 4 and like.is_contiguous(memory_format=torch.channels_last) and not like.is_contiguous():
+        t = t.contiguous(memory_format=torch.channels_last)  # another layout is another kernel
+    return t.to(like.device).requires_grad_(like.requires_grad)

@@ -48,8 +48,11 @@ def _parts(x: Any) -> list[Any]:
                 cells.append(cell.cell_contents)
             except ValueError:  # not bound yet
                 continue
-        named = [x.__globals__[n] for n in _names(x.__code__) if n in x.__globals__]
-        return [*cells, *named, *(x.__defaults__ or ())]
+        names = _names(x.__code__)
+        named = [x.__globals__[n] for n in names if n in x.__globals__]
+        modules = [vars(m) for m in named if isinstance(m, types.ModuleType)]
+        inside = [m[n] for m in modules for n in names if isinstance(m.get(n), (torch.Tensor, torch.nn.Module))]
+        return [*cells, *named, *inside, *(x.__defaults__ or ())]
     if isinstance(x, Mapping):
         return list(x.values())
     if isinstance(x, (list, tuple, set, frozenset)):
@@ -65,8 +68,8 @@ def _names(code: types.CodeType) -> list[str]:
 
 @contextmanager
 def replaced(tensors: list[torch.Tensor], move: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
-    """Float tensors hold move(tensor) inside; their own memory comes back afterwards."""
-    kept = [(t, t.data) for t in tensors if t.is_floating_point()]
+    """Real and complex tensors hold move(tensor) inside; their own memory comes back afterwards."""
+    kept = [(t, t.data) for t in tensors if t.is_floating_point() or t.is_complex()]
     try:
         for t, data in kept:
             t.data = move(data)

@@ -20,13 +20,15 @@ from samebits._frontends import (
     Stage,
     looks_like_torch,
 )  # fmt: skip
-from samebits.torch import _lockstep, _remedies
+from samebits.torch import _float64, _lockstep, _profile, _remedies
 from samebits.torch._arrays import to_host, to_tensor
 from samebits.torch._constants import closed_over, replaced
 from samebits.torch._trees import leaves, rebuild
 
 
 class TorchFrontend:
+    """samebits._frontends.Frontend for PyTorch. Calls run in the gradient mode that the caller is in."""
+
     name = "torch"
     compiles = False
 
@@ -36,7 +38,7 @@ class TorchFrontend:
     def flatten(self, batch: Any) -> Batch:
         named = list(leaves(batch))
         for name, leaf in named:
-            if not isinstance(leaf, (torch.Tensor, np.ndarray)):
+            if not isinstance(leaf, (torch.Tensor, np.ndarray)) or getattr(leaf.dtype, "kind", "f") not in "biufcV":
                 raise AuditError(
                     f"leaf {name or 'x'} of the batch is no tensor but {type(leaf).__name__}: {describe(leaf)}\n"
                     "  way out: tensors with one row per example only; close over settings (lambda x: fn(x, setting))"
@@ -51,12 +53,12 @@ class TorchFrontend:
 
             def one(leaf: Any) -> Any:
                 t = next(rest)
-                return t if isinstance(leaf, torch.Tensor) else t.numpy()
+                return t if isinstance(leaf, torch.Tensor) else to_host(t)
 
             return rebuild(batch, one)
 
         likes = tuple(x if isinstance(x, torch.Tensor) else None for _, x in named)
-        return TorchBatch(tuple(arrays), tuple(name for name, _ in named), unflatten, likes=likes)
+        return TorchBatch(tuple(arrays), tuple(name or "x" for name, _ in named), unflatten, likes=likes)
 
     def runner(self, fn: Any, batch: Batch, form: Form, mode: Mode) -> Callable[[Sequence[np.ndarray]], Outputs]:
         call = flat_call(fn, batch, form)
@@ -75,7 +77,7 @@ class TorchFrontend:
             return to_tensor(move(to_host(t))).to(t.device)
 
         def with_moved(arrays: Sequence[np.ndarray]) -> Outputs:
-            with replaced(closed_over(fn), moved):
+            with replaced([t for t in closed_over(fn) if t.is_floating_point()], moved):
                 return run(arrays)
 
         return with_moved
@@ -84,16 +86,14 @@ class TorchFrontend:
         call = flat_call(fn, batch, form)
 
         def run(arrays: Sequence[np.ndarray]) -> Outputs:
-            before = torch.get_default_dtype()
-            wide = [t.double() if t.is_floating_point() else t for t in tensors(batch, arrays)]
+            wide = [_float64.wide(t) for t in tensors(batch, arrays)]
             try:
-                torch.set_default_dtype(torch.float64)
-                with replaced(closed_over(fn), lambda t: t.double()):
+                with _float64.everywhere(closed_over(fn)):
                     return outputs(fn, call(*wide))
-            except Exception as e:  # a dtype written into the function meets float64
-                raise NotTraceable(f"cannot be run in float64: {str(e).splitlines()[0] if str(e) else e!r}") from e
-            finally:
-                torch.set_default_dtype(before)
+            except AuditError:
+                raise
+            except Exception as e:  # what meets a narrower float that is not widened
+                raise NotTraceable(f"cannot be run in float64: {(str(e) or repr(e)).splitlines()[0]}") from e
 
         return run
 
@@ -112,7 +112,7 @@ class TorchFrontend:
         return None  # nothing is fused here
 
     def profile(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Sequence[Stage]:
-        return _lockstep.walk(self._call, fn, batch, mapped, left, right).stages
+        return _profile.once(_lockstep.walk(self._call, fn, batch, mapped, left, right).stages)
 
     def remedies(self, fn: Any, batch: Batch, form: Form) -> Sequence[Remedy]:
         return _remedies.remedies(fn, form)
@@ -159,7 +159,15 @@ def flat_call(fn: Any, batch: Batch, form: Form) -> Callable[..., Any]:
         return fn(batch.unflatten(flat))
 
     def mapped(*flat: torch.Tensor) -> Any:
-        return torch.func.vmap(call, randomness="different")(*flat)
+        try:
+            return torch.func.vmap(call, randomness="different")(*flat)
+        except RuntimeError as e:
+            if "vmap" not in str(e):
+                raise
+            raise AuditError(
+                f"torch.func.vmap cannot map {name_of(fn)} over rows: {str(e).strip().splitlines()[0][:160]}\n"
+                "  way out: audit a function of the whole batch, which may be a loop over rows"
+            ) from e
 
     def loop(*flat: torch.Tensor) -> Any:
         rows = [call(*(t[i] for t in flat)) for i in range(len(flat[0]))]

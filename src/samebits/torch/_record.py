@@ -1,20 +1,22 @@
 """What a run does, call by call: each aten operation with its tensors and the Python lines that made it."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
-from torch.utils.weak import WeakIdKeyDictionary
 
 from samebits._frontends import Frame
+from samebits.torch import _compat
 
 _HERE = str(Path(__file__).parent)
-_MACHINERY = ("/torch/utils/", "/torch/_ops.py", "/torch/_functorch/", "/torch/autograd/", "/torch/_tensor.py")
+_MACHINERY = tuple(
+    f"/torch/{part}" for part in (
+        "utils/", "_ops.py", "_functorch/", "autograd/", "_tensor.py", "_dynamo/", "_compile.py", "nn/modules/module.py"
+    )
+)  # fmt: skip
 
 
 @dataclass
@@ -32,7 +34,7 @@ class Operation:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        return (self.name.rpartition(".")[0], *((f.file, f.line) for f in self.frames[:6]))
+        return (self.name.rpartition(".")[0], *((f.file, f.line) for f in self.frames))
 
     @property
     def place(self) -> tuple[Any, ...]:
@@ -40,8 +42,23 @@ class Operation:
         return self.signature[1:]
 
 
-Look = Callable[[int, int, torch.Tensor], Any]
-"""look(number of the call, number of the tensor in it, tensor): what is kept of a tensor."""
+class Look(Protocol):
+    """What is kept of a tensor, by the number of the call and of the tensor in it; -1: the results."""
+
+    def __call__(self, call: int, number: int, tensor: torch.Tensor, /) -> Any: ...
+
+    def follow(self, call: int, func: Any, args: Any, kwargs: Any, outputs: Sequence[torch.Tensor], /) -> None:
+        """Called after each operation, before its outputs are looked at."""
+        ...
+
+
+class Shapes:
+    """Keeps the shapes alone."""
+
+    def __call__(self, call: int, number: int, tensor: torch.Tensor, /) -> tuple[int, ...]:
+        return tuple(tensor.shape)
+
+    def follow(self, call: int, func: Any, args: Any, kwargs: Any, outputs: Sequence[torch.Tensor], /) -> None: ...
 
 
 @dataclass
@@ -51,11 +68,11 @@ class Recording:
     values: list[Any] = field(default_factory=list)  # and what look made of them
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(_compat.TorchDispatchMode):
     def __init__(self, look: Look):
         super().__init__()
         self.look, self.recording = look, Recording()
-        self.numbers: Any = WeakIdKeyDictionary()
+        self.numbers: Any = _compat.WeakIdKeyDictionary()
         self.count = 0
 
     def number(self, tensor: torch.Tensor) -> int:
@@ -67,12 +84,13 @@ class _Recorder(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        given = _compat.tensors_in((args, kwargs))
         k = len(self.recording.operations)
         inputs = [self.look(k, i, t) for i, t in enumerate(given)]
         read = [self.number(t) for t in given]
         out = func(*args, **kwargs)
-        made = [x for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+        made = _compat.tensors_in(out)
+        self.look.follow(k, func, args, kwargs, made)
         outputs = [self.look(k, len(given) + i, t) for i, t in enumerate(made)]
         self.recording.operations.append(
             Operation(str(func), frames(), inputs, outputs, read, [self.number(t) for t in made],
@@ -105,7 +123,7 @@ def _written(func: Any, args: Any, kwargs: Any) -> list[int]:
     for i, a in enumerate(func._schema.arguments):
         if a.alias_info is not None and a.alias_info.is_write:
             value = args[i] if i < len(args) else kwargs.get(a.name)
-            found += [_address(t) for t in tree_leaves(value) if isinstance(t, torch.Tensor)]
+            found += [_address(t) for t in _compat.tensors_in(value)]
     return found
 
 

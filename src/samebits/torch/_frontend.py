@@ -1,6 +1,7 @@
 """PyTorch's side of the audit: tensors in and out, single calls and vmap, and where two runs part."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
@@ -134,13 +135,11 @@ class TorchFrontend:
         return lambda: [x for _, x in leaves(call(*arrays)) if isinstance(x, torch.Tensor)]
 
 
+@dataclass(frozen=True)
 class TorchBatch(Batch):
     """A batch that knows its tensors' devices and whether they want gradients."""
 
-    def __init__(self, arrays: tuple[np.ndarray, ...], names: tuple[str, ...], unflatten: Callable[..., Any],
-                 likes: tuple[torch.Tensor | None, ...]):  # fmt: skip
-        super().__init__(arrays, names, unflatten)
-        object.__setattr__(self, "likes", likes)
+    likes: tuple[torch.Tensor | None, ...] = ()
 
 
 frontend = TorchFrontend()

@@ -74,18 +74,24 @@ clean:
 	$(BIN)/pip install --quiet cmake ninja -r .venv/build-requirements
 	touch $@
 
-# The extra 'bench', without building the package again; torch without its gigabytes for GPUs.
+# torch without its gigabytes for GPUs: the version of the extra 'torch', from the index of wheels for CPUs.
+TORCH = $(BIN)/pip install --quiet --extra-index-url https://download.pytorch.org/whl/cpu \
+  $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["torch"])')
+
+# The extra 'bench', without building the package again; torch is there.
 .venv/peers: $(INSTALLED)
 	$(BIN)/python -c 'import tomllib; print(*(r for r in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"] if "samebits" not in r), sep="\n")' > .venv/bench-requirements
-	$(BIN)/pip install --quiet --extra-index-url https://download.pytorch.org/whl/cpu -r .venv/bench-requirements
+	$(BIN)/pip install --quiet -r .venv/bench-requirements
 	touch $@
 
 INSTALL = $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' --config-settings=cmake.define.SAMEBITS_WERROR
 
 .venv/installed: .venv/tools $(INSTALLED_FROM)
+	$(TORCH)
 	$(INSTALL)=OFF
 	touch $@
 
 .venv/installed-strictly: .venv/tools $(INSTALLED_FROM)
+	$(TORCH)
 	$(INSTALL)=ON
 	touch $@

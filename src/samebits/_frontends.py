@@ -78,14 +78,69 @@ class Place:
     notes: tuple[str, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class Stage:
+    """One operation as both of two calls met it, on the rows compared: what a profile is made of.
+
+    rows: how many differ after it; before: how many differed in its inputs. ulp, row_scaled: the largest difference
+    after it; row_scaled_before: in its inputs. choice: "branch", "steps" or "tie" where the two calls chose otherwise,
+    and detail how ("14 against 162 iterations").
+    """
+
+    operation: str
+    frames: tuple[Frame, ...]
+    shape: str
+    before: int
+    rows: int
+    ulp: int | None
+    row_scaled_before: float
+    row_scaled: float
+    choice: Literal["", "branch", "steps", "tie"] = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How far two orders of summation can be apart at most, and how far an operation's two results were.
+
+    The operation met the same operands, bit for bit, in both calls. `ratio` is the largest quotient of difference and
+    bound over the entries compared: at most 1 where the order of summation explains it all. difference and bound are
+    those of the entry where the ratio is largest; terms: how many products or terms are added; unit: the unit roundoff.
+    """
+
+    operation: str
+    terms: int
+    unit: float
+    difference: float
+    bound: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Something to try against a difference: `make` returns the changed function, or raises why there is none.
+
+    code: what a user would write. promise: "by construction", or "measured" where only an audit can tell. form: how the
+    changed function is called, where that is another way than fn is.
+    """
+
+    name: str
+    code: str
+    promise: Literal["by construction", "measured"]
+    make: Callable[[], Any]
+    form: Form | None = None
+    notes: tuple[str, ...] = ()
+
+
 class NotTraceable(Exception):
     """The framework cannot compile this function (it looks at values); it can still be run eagerly."""
 
 
 class Frontend(Protocol):
-    """What the audit asks of a framework."""
+    """What the audit asks of a framework. `compiles`: whether there is a mode "jit" beside "eager"."""
 
     name: str
+    compiles: bool
 
     def owns(self, fn: Any, batch: Any) -> bool:
         """Whether this framework runs fn on batch."""
@@ -113,6 +168,32 @@ class Frontend(Protocol):
         """Where two calls part, or None where the walk finds no such operation."""
         ...
 
+    def bound(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Bound | None:
+        """The rigorous bound for the operation that `locate` finds; None where it is no sum or product of sums."""
+        ...
+
+    def cut(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
+        """As `locate`, by cutting the compiled program after ever fewer operations: it sees what a fusion causes.
+
+        None where cuts show no difference, or this framework has no such search.
+        """
+        ...
+
+    def profile(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Sequence[Stage]:
+        """The operations of fn in the order in which they run, a loop's body once with its worst; () if unknown."""
+        ...
+
+    def in_float64(self, fn: Any, batch: Batch, form: Form) -> Callable[[Sequence[np.ndarray]], Outputs]:
+        """A runner that computes in float64 what fn computes in narrower floats, what it closes over too.
+
+        Raises NotTraceable where fn cannot be run so.
+        """
+        ...
+
+    def remedies(self, fn: Any, batch: Batch, form: Form) -> Sequence[Remedy]:
+        """What may make fn hold, the least intrusive first."""
+        ...
+
     def invariant(self, fn: Any) -> Any:
         """fn, rewritten so that its bits do not depend on the batch. Raises UncoveredOperation, or AuditError."""
         ...
@@ -123,7 +204,7 @@ class Frontend(Protocol):
 
 
 # The framework's own module, and the module of samebits that has `frontend`, a Frontend.
-_known = {"jax": "samebits.jax._frontend"}
+_known = {"jax": "samebits.jax._frontend", "torch": "samebits.torch._frontend"}
 
 
 def loaded() -> list[Frontend]:
@@ -132,11 +213,17 @@ def loaded() -> list[Frontend]:
 
 
 def looks_like_torch(fn: Any, batch: Any) -> bool:
-    """Whether fn is a PyTorch module or a leaf of batch a PyTorch tensor."""
+    """Whether fn is a PyTorch module, or a leaf of batch a tensor, or a function that names torch and not jax."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "Tensor"):
         return False
-    return isinstance(fn, torch.nn.Module) or any(isinstance(x, torch.Tensor) for x in _leaves(batch))
+    leaves, jax = _leaves(batch), sys.modules.get("jax")
+    if isinstance(fn, torch.nn.Module) or any(isinstance(x, torch.Tensor) for x in leaves):
+        return True
+    if jax is not None and any(isinstance(x, jax.Array) for x in leaves):
+        return False
+    own = getattr(fn, "__globals__", {}).values()
+    return any(v is torch for v in own) and not any(v is sys.modules.get("jax", torch) for v in own if v is not torch)
 
 
 def _leaves(tree: Any) -> list[Any]:

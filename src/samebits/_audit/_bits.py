@@ -23,6 +23,11 @@ def is_float(dtype: np.dtype) -> bool:
     return dtype.kind == "f" or "float" in dtype.name  # ml_dtypes registers its floats as kind "V"
 
 
+def rounds(dtype: np.dtype) -> bool:
+    """Whether a dtype is a float or a complex one."""
+    return dtype.kind == "c" or is_float(dtype)
+
+
 def epsilon(dtype: np.dtype) -> float:
     """The spacing of a float dtype at 1."""
     one = np.ones(1, dtype)
@@ -36,6 +41,20 @@ def ulp(a: np.ndarray, b: np.ndarray) -> int | None:
     if a.dtype.kind in "biu":
         return int(np.max(np.abs(a.astype(np.float64) - b.astype(np.float64))))
     return int(bits.ulp_distance(a, b).max()) if a.dtype.name in _ULP_DTYPES else None
+
+
+def row_ulps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """int64 [n]: `ulp` of each row of two arrays [n, ...]; -1 where a row has none."""
+    n = len(a)
+    x, y = a.reshape(n, -1), b.reshape(n, -1)
+    if a.dtype.kind in "biu":
+        d = np.abs(x.astype(np.float64) - y.astype(np.float64))
+        return np.minimum(d.max(axis=1, initial=0.0), 2.0**62).astype(np.int64)
+    if a.dtype.name not in _ULP_DTYPES:
+        return np.full(n, -1)
+    apart = bits.ulp_distance(x, y).max(axis=1, initial=0)
+    finite = (np.isfinite(x.astype(np.float64)) == np.isfinite(y.astype(np.float64))).all(axis=1)
+    return np.where(finite, np.minimum(apart, np.uint64(2**62)).astype(np.int64), -1)
 
 
 def show(value: np.generic) -> str:

@@ -18,12 +18,19 @@ class Comparison:
         scaled: for each output with rows, float64 [rows]: the largest difference over the largest finite entry of the
             row; inf where one side is finite and the other is not. Scaling by the row and not by the element is what
             tells rounding from leaks: cancelled entries are many ulp apart for benign reasons.
+        ulps: int64 [rows], the largest distance in units in the last place over all outputs; -1 where there is none.
         difference: the worst of it in words; None where no bit differs.
     """
 
     differs: np.ndarray
     scaled: tuple[np.ndarray, ...]
+    ulps: np.ndarray
     difference: Difference | None
+
+    @property
+    def by_row(self) -> np.ndarray:
+        """float64 [rows]: the largest scaled difference over all outputs."""
+        return np.maximum.reduce([np.zeros(len(self.differs)), *self.scaled])
 
     @property
     def largest(self) -> float:
@@ -44,7 +51,7 @@ def compare(
     `rows` are the same rows by their index in the user's batch.
     """
     n = len(left_rows)
-    differs, scaled, worst = np.zeros(n, bool), [], None
+    differs, scaled, ulps, worst = np.zeros(n, bool), [], np.zeros(n, np.int64), None
     for i in outputs:
         a, b = left.leaves[i], right.leaves[i]
         if not _comparable(a, left_rows, b, right_rows):
@@ -54,15 +61,18 @@ def compare(
         differs |= mask
         distance = np.zeros(n)
         if mask.any():
-            found = _measure(a, b, mask)
-            distance = found.scaled
-            one = found.difference(rows, left.names[i], label)
+            a, b = a[mask], b[mask]  # the rows that agree need no figures
+            found = _measure(a, b, mask[mask])
+            distance[mask] = found.scaled
+            here = _bits.row_ulps(_bits.reals(a), _bits.reals(b))
+            ulps[mask] = np.where((ulps[mask] < 0) | (here < 0), -1, np.maximum(ulps[mask], here))
+            one = found.difference(rows[mask], left.names[i], label)
             if worst is None or one.row_scaled > worst.row_scaled:
                 worst = one
         scaled.append(distance)
     if worst is not None:
         worst = Difference(**{**vars(worst), "rows": int(differs.sum())})
-    return Comparison(differs, tuple(scaled), worst)
+    return Comparison(differs, tuple(scaled), ulps, worst)
 
 
 def _comparable(a: np.ndarray, a_rows: np.ndarray, b: np.ndarray, b_rows: np.ndarray) -> bool:
@@ -123,4 +133,4 @@ def _mismatch(n, rows, name: str, a: np.ndarray, b: np.ndarray, label: str, outp
         ulp=None, relative=np.inf, row_scaled=np.inf, rows=n, row=int(rows[0]), output=name,
         left=f"{a.dtype}{list(a.shape)}", right=f"{b.dtype}{list(b.shape)}", comparison=label,
     )  # fmt: skip
-    return Comparison(np.ones(n, bool), tuple(np.full(n, np.inf) for _ in range(outputs)), worst)
+    return Comparison(np.ones(n, bool), tuple(np.full(n, np.inf) for _ in range(outputs)), np.full(n, -1), worst)

@@ -25,7 +25,7 @@ def locate(trial: Trial, pairs: list[Pair], axis: str) -> tuple[Finding | None, 
     """The finding for the first pair that the frontend's walk can explain, and a note where there is none."""
     note = None
     for pair in pairs:
-        left, right = _narrow(pair)
+        left, right = narrow(pair)
         try:
             place = trial.frontend.locate(trial.fn, trial.batch, trial.per_example, left, right)
         except Exception as e:
@@ -37,7 +37,7 @@ def locate(trial: Trial, pairs: list[Pair], axis: str) -> tuple[Finding | None, 
     return None, note or "operation by operation nothing diverges: the difference comes from how the whole is compiled"
 
 
-def _narrow(pair: Pair) -> tuple[Call, Call]:
+def narrow(pair: Pair) -> tuple[Call, Call]:
     """The calls of a pair on at most ROWS of the rows compared, those that differ first."""
     if pair.left.alone or pair.right.alone:
         return pair.left, pair.right

@@ -14,8 +14,17 @@ AXES = ("size", "position", "content", "single", "eager", "repeat")
 # since each is a compilation.
 SIZES = (1, 2, 3, 7, 16, 33, 64, 256, 1000)
 
+# In the order in which they are tried where time is short: the sizes most unlike a whole batch first.
+URGENT = (1, 7, 33, 2, 64, 3, 16, 256, 1000)
+
 # A size at which one other row can decide a maximum, a queue or a count; part of SIZES, so nothing is compiled twice.
+# The others are for functions that do not run on it (even sizes only, at least so many).
 FEW = 7
+SMALL = (FEW, 8, 6, 4, 16, 5, 12, 32)
+TINY = (3, 2, 4)
+
+# Draws that a whole batch gets, where each costs a full call.
+MAIN = 4
 
 SEED = 20_240_613
 
@@ -48,7 +57,7 @@ def draws(batch: Batch, n: int) -> Iterator[Draw]:
 
     One draw is not enough: leaks through a maximum or a queue appear only in small batches, with rows scaled by eight,
     with half the rows kept, or with the others set to copies of a kept row. Some leaks look backwards only, or at row
-    zero only, so later rows are kept too.
+    zero only, so later rows are kept too. The first MAIN draws are one of each kind.
     """
     rng = np.random.default_rng(SEED + n)
     base = take(batch.leaves, np.arange(n))
@@ -62,20 +71,19 @@ def draws(batch: Batch, n: int) -> Iterator[Draw]:
         label = "other rows" + (" mixed by entry" if what == "mixed" else "") + (f" x {scale:g}" if scale != 1 else "")
         return Draw(f"{len(kept)} of {n} kept, {label}", _keep(base, new, kept), kept)
 
-    yield others(few, "rows")
     yield others(few, "mixed")
-    yield others(few, "rows", 8.0)
-    yield others(half, "rows")
     yield others(half, "rows", 8.0)
     yield Draw(
         f"{len(half)} of {n} kept, the others copies of row {half[0]}",
         _keep(base, take(base, np.full(n, half[0])), half), half,
     )  # fmt: skip
+    yield others(np.array([n - 1]), "rows", 8.0)
+    yield others(few, "rows")
+    yield others(few, "rows", 8.0)
+    yield others(half, "rows")
     for r in sorted({0, n // 2, n - 1}):
         kept = np.array([r])
         yield Draw(f"all rows copies of row {r}", take(base, np.full(n, r)), kept)
-    last = np.array([n - 1])
-    yield others(last, "rows", 8.0)
 
 
 def _keep(base: tuple[np.ndarray, ...], new: tuple[np.ndarray, ...], kept: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -105,14 +113,14 @@ def _scaled(leaves: tuple[np.ndarray, ...], batch: Batch, scale: float) -> tuple
     if scale == 1:
         return leaves
     return tuple(
-        (a * a.dtype.type(scale)).astype(a.dtype) if i not in batch.opaque and _bits.is_float(a.dtype) else a
+        (a * a.dtype.type(scale)).astype(a.dtype) if i not in batch.opaque and _bits.rounds(a.dtype) else a
         for i, a in enumerate(leaves)
     )
 
 
 def can_be_nudged(batch: Batch) -> bool:
     """Whether a batch holds any float."""
-    return any(i not in batch.opaque and _bits.is_float(a.dtype) for i, a in enumerate(batch.leaves))
+    return any(i not in batch.opaque and _bits.rounds(a.dtype) for i, a in enumerate(batch.leaves))
 
 
 def nudged(batch: Batch, ulps: int, seed: int) -> tuple[np.ndarray, ...]:
@@ -120,7 +128,7 @@ def nudged(batch: Batch, ulps: int, seed: int) -> tuple[np.ndarray, ...]:
 
     Zeros stay (they may be a mask), unless a row holds nothing else.
     """
-    floats = [i for i, a in enumerate(batch.leaves) if i not in batch.opaque and _bits.is_float(a.dtype)]
+    floats = [i for i, a in enumerate(batch.leaves) if i not in batch.opaque and _bits.rounds(a.dtype)]
     silent = np.ones(batch.rows, bool)
     for i in floats:
         silent &= (batch.leaves[i].reshape(batch.rows, -1) == 0).all(axis=1)
@@ -132,6 +140,10 @@ def nudged(batch: Batch, ulps: int, seed: int) -> tuple[np.ndarray, ...]:
 
 def moved(a: np.ndarray, ulps: int, seed: int, silent: np.ndarray | bool = False) -> np.ndarray:
     """Floats up or down by `ulps` units; where `silent`, by units of the array's largest entry."""
+    if a.dtype.kind == "c":
+        return moved(np.real(a), ulps, seed, silent) + np.asarray(1j, a.dtype) * moved(
+            np.imag(a), ulps, seed + 1, silent
+        )
     wide = a.astype(np.float64)
     floor = np.abs(wide[np.isfinite(wide)]).max(initial=0.0) * np.asarray(silent)
     step = np.random.default_rng(seed).choice([-1.0, 1.0], a.shape) * ulps * _bits.epsilon(a.dtype)

@@ -1,6 +1,7 @@
 """`samebits audit FILE.py[:NAME]`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from samebits._audit import audit
 from samebits.cli import _fix
+from samebits.cli._certificate import certify
 from samebits.cli._load import Target, UsageError, load
 from samebits.report import Report
 
@@ -21,9 +23,10 @@ def command(
     batch: Annotated[str | None, typer.Option(metavar="NAME", help="A batch of the file, or a function of n.")] = None,
     rows: Annotated[int | None, typer.Option(metavar="N", help="Rows of the batch (make_input(N)).")] = None,
     per_example: Annotated[bool, typer.Option("--per-example", help="NAME takes one row and is mapped.")] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Also samebits.jax.invariant(NAME), with times.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Also what makes it hold, tried and timed.")] = False,
     json_to: Annotated[Path | None, typer.Option("--json", metavar="F", help="Write the report as JSON.")] = None,
     html_to: Annotated[Path | None, typer.Option("--html", metavar="F", help="Write the report as a page.")] = None,
+    certificate: Annotated[Path | None, typer.Option(metavar="F", help="Write what `samebits verify` reads.")] = None,
 ) -> int:
     """Does a row's result depend on the batch it is in?
 
@@ -35,7 +38,7 @@ def command(
     out.print(report)
     data = report.to_dict()
     if fix:
-        fixed = _fix.run(loaded, report, lambda fn: _shown(loaded, fn, "invariant: "))
+        fixed = _fix.run(loaded, report, lambda fn, one: _shown(replace(loaded, per_example=one), fn, "trying: "))
         out.print()
         out.print(fixed)
         data["fix"] = fixed.to_dict()
@@ -46,6 +49,12 @@ def command(
             report.save_html(html_to)
         except OSError as e:
             raise _cannot_write(html_to, e) from e
+    if certificate:
+        path = Path(target if Path(target).exists() else target.rpartition(":")[0])
+        try:
+            certify(loaded, report, path, batch).write(certificate)
+        except OSError as e:
+            raise _cannot_write(certificate, e) from e
     return STATUS[report.verdict]
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from samebits._errors import SamebitsError, UncoveredOperation
-from samebits.cli import _audit, _demo, _doctor
+from samebits.cli import _audit, _demo, _doctor, _verify
 from samebits.cli._load import UsageError
 
 COULD_NOT_RUN = 3
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.command("audit")(_audit.command)
 app.command("demo")(_demo.command)
 app.command("doctor")(_doctor.command)
+app.command("verify")(_verify.command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as e:
         wrong = getattr(e, "format_message", None)  # an option or argument, in the class of click or of typer's own
         if wrong is not None:
-            command = f" {arguments[0]}" if arguments[0] in ("audit", "demo", "doctor") else ""
+            command = f" {arguments[0]}" if arguments[0] in ("audit", "demo", "doctor", "verify") else ""
             return _fail(f"{wrong()}\n  way out: samebits{command} --help")
         return _fail(
             f"samebits itself failed: {type(e).__name__}: {e}\n"

@@ -21,3 +21,4 @@ from samebits.jax._invariant import (
 from samebits.jax._split import (
     split_matmul as split_matmul,
 )
+from samebits.jax._tiled import tiled as tiled

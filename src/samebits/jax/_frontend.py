@@ -1,7 +1,7 @@
 """JAX's side of the audit: arrays in and out, compiled and eager runs, and where two runs part."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -10,8 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from samebits._audit._errors import AuditError, describe, name_of
-from samebits._frontends import Batch, Call, Form, Mode, NotTraceable, Outputs, Place, looks_like_torch
-from samebits.jax import _compat, _lockstep
+from samebits._frontends import (
+    Batch,
+    Bound,
+    Call,
+    Form,
+    Mode,
+    NotTraceable,
+    Outputs,
+    Place,
+    Remedy,
+    Stage,
+    looks_like_torch,
+)  # fmt: skip
+from samebits.jax import _bound, _compat, _float64, _lockstep, _profile
 
 # What JAX raises when a function looks at the values of its arguments while it is traced.
 _LOOKS_AT_VALUES = (
@@ -27,6 +39,7 @@ class JaxFrontend:
     """samebits._frontends.Frontend for JAX."""
 
     name = "jax"
+    compiles = True
 
     def owns(self, fn: Any, batch: Any) -> bool:
         return callable(fn) and not looks_like_torch(fn, batch)
@@ -56,7 +69,7 @@ class JaxFrontend:
 
     def runner(self, fn: Any, batch: Batch, form: Form, mode: Mode) -> Callable[[Sequence[np.ndarray]], Outputs]:
         call = flat_call(fn, batch, form)
-        call = jax.jit(call) if mode == "jit" else call
+        call = _compiled(fn, call) if mode == "jit" else call
 
         def run(leaves: Sequence[np.ndarray]) -> Outputs:
             try:
@@ -72,18 +85,26 @@ class JaxFrontend:
     ) -> Callable[[Sequence[np.ndarray]], Outputs]:
         call = flat_call(fn, batch, form)
 
+        known: dict[Any, Any] = {}
+
         def run(leaves: Sequence[np.ndarray]) -> Outputs:
-            closed, shape = jax.make_jaxpr(call, return_shape=True)(*map(jnp.asarray, leaves))
-            floats = [jnp.issubdtype(getattr(c, "dtype", bool), jnp.floating) for c in closed.consts]
-            moved = [jnp.asarray(move(np.asarray(c))) if f else c for c, f in zip(closed.consts, floats, strict=True)]
-            out = jax.jit(_compat.jaxpr_as_fun(_compat.ClosedJaxpr(closed.jaxpr, moved)))(*leaves)
-            return _outputs(fn, jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(shape), out))
+            key = tuple(np.shape(a) for a in leaves)
+            if key not in known:  # the arrays closed over become operands: one program for all that they are moved to
+                closed, shape = jax.make_jaxpr(call, return_shape=True)(*map(jnp.asarray, leaves))
+                run_on = jax.jit(
+                    lambda consts, *xs: _compat.jaxpr_as_fun(_compat.ClosedJaxpr(closed.jaxpr, consts))(*xs)
+                )
+                known[key] = closed.consts, run_on, jax.tree_util.tree_structure(shape)
+            consts, run_on, tree = known[key]
+            floats = [jnp.issubdtype(getattr(c, "dtype", bool), jnp.floating) for c in consts]
+            moved = [jnp.asarray(move(np.asarray(c))) if f else c for c, f in zip(consts, floats, strict=True)]
+            return _outputs(fn, jax.tree_util.tree_unflatten(tree, run_on(moved, *leaves)))
 
         return run
 
     def timer(self, fn: Any, batch: Batch, form: Form, mode: Mode) -> Callable[[], None]:
         call = flat_call(fn, batch, form)
-        call = jax.jit(call) if mode == "jit" else call
+        call = _compiled(fn, call) if mode == "jit" else call
         arrays = [jax.device_put(a) for a in batch.leaves]
 
         def run() -> None:
@@ -93,6 +114,39 @@ class JaxFrontend:
 
     def locate(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
         return _lockstep.locate(flat_call(fn, batch, "alone"), mapped, left, right)
+
+    def bound(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Bound | None:
+        return _bound.bound(flat_call(fn, batch, "alone"), mapped, left, right)
+
+    def cut(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Place | None:
+        return None
+
+    def profile(self, fn: Any, batch: Batch, mapped: bool, left: Call, right: Call) -> Sequence[Stage]:
+        return _profile.profile(flat_call(fn, batch, "alone"), mapped, left, right)
+
+    def in_float64(self, fn: Any, batch: Batch, form: Form) -> Callable[[Sequence[np.ndarray]], Outputs]:
+        call = flat_call(fn, batch, form)
+        known: dict[Any, Any] = {}
+
+        def run(leaves: Sequence[np.ndarray]) -> Outputs:
+            key = tuple(np.shape(a) for a in leaves)
+            try:
+                if key not in known:
+                    known[key] = _float64.widened(call, key, [a.dtype for a in batch.leaves])
+                wide, tree = known[key]
+                flat = [np.asarray(a) if not _is_key(a) else a for a in wide(*map(_float64.wide_leaf, leaves))]
+            except NotTraceable:
+                raise
+            except Exception as e:
+                raise NotTraceable(f"no float64 form: {type(e).__name__}: {(str(e).splitlines() or [''])[0]}") from e
+            return _outputs(fn, jax.tree_util.tree_unflatten(tree, flat), of_arrays=True)
+
+        return run
+
+    def remedies(self, fn: Any, batch: Batch, form: Form) -> Sequence[Remedy]:
+        from samebits.jax._remedies import remedies
+
+        return remedies(fn, form)
 
     def invariant(self, fn: Any) -> Any:
         from samebits.jax import invariant
@@ -107,16 +161,33 @@ class JaxFrontend:
 frontend = JaxFrontend()
 
 
+def _compiled(fn: Any, call: Callable[..., Any]) -> Callable[..., Any]:
+    return jax.jit(call, compiler_options=getattr(fn, "compiler_options", None))
+
+
 def flat_call(fn: Any, batch: Batch, form: Form) -> Callable[..., Any]:
     """fn as a function of the leaves of a batch (or, for the form "alone" of a mapped function, of one row)."""
 
     def call(*leaves: Any) -> Any:
-        return _encode(fn(batch.unflatten(leaves)))
+        out = fn(batch.unflatten(leaves))
+        out = out if isinstance(out, Iterator) else _encode(out)  # a generator is no tree
+        _check_outputs(fn, out)
+        return out
 
     def loop(*leaves: Any) -> Any:
         return jax.lax.map(lambda row: call(*row), leaves)
 
     return {"batch": call, "alone": call, "mapped": jax.vmap(call), "loop": loop}[form]
+
+
+def _check_outputs(fn: Any, out: Any) -> None:
+    """Raises for what no JAX program can return, before jit says it in words of its own."""
+    for leaf in [out] if isinstance(out, Iterator) else jax.tree_util.tree_leaves(out):
+        if isinstance(leaf, (str, bytes)) or not (hasattr(leaf, "dtype") or np.isscalar(leaf)):
+            raise AuditError(
+                f"{name_of(fn)} returned {type(leaf).__module__}.{type(leaf).__name__} among its results: "
+                f"{describe(leaf)}\n  way out: return arrays"
+            )
 
 
 def _is_plain_dataclass(x: Any) -> bool:
@@ -197,11 +268,11 @@ def _check_rows(leaves: list[np.ndarray], names: list[str]) -> None:
         raise AuditError(f"the batch {what} ({shown})\n  way out: pass at least 2 rows, better 64 or more")
 
 
-def _outputs(fn: Any, out: Any) -> Outputs:
+def _outputs(fn: Any, out: Any, of_arrays: bool = False) -> Outputs:
     named, _ = jax.tree_util.tree_flatten_with_path(out)
     leaves, names = [], []
     for path, leaf in named:
-        if not isinstance(leaf, jax.Array):
+        if not isinstance(leaf, (jax.Array, np.ndarray) if of_arrays else jax.Array):
             raise AuditError(
                 f"{name_of(fn)} is not a JAX function: given JAX arrays it returned {type(leaf).__module__}."
                 f"{type(leaf).__name__}: {describe(leaf)}\n"

@@ -43,7 +43,7 @@ class _Pair:
 
 
 @dataclass
-class _Walk:
+class Walk:
     left: Side
     right: Side
     deadline: float
@@ -226,6 +226,14 @@ def locate(call: Callable[..., Any], mapped: bool, left: Call, right: Call) -> P
 
     `mapped`: `call` takes one row's leaves, and calls that are not `alone` run it under vmap.
     """
+    walk, first = walked(call, mapped, left, right)
+    return None if first == NONE else walk.found[first]
+
+
+def walked(
+    call: Callable[..., Any], mapped: bool, left: Call, right: Call, kind: type[Walk] = Walk
+) -> tuple[Walk, int]:
+    """The walk through two calls, and which of the places that it found the outputs inherit (NONE: none)."""
     calls = (left, right)
     if mapped:
         row = [a if left.alone else a[0] for a in left.leaves]
@@ -241,7 +249,7 @@ def locate(call: Callable[..., Any], mapped: bool, left: Call, right: Call) -> P
             for s, j, c in zip(sides, jaxprs, calls, strict=True)
         ]
     rows = (np.asarray(left.rows), np.asarray(right.rows))
-    walk = _Walk(sides[0], sides[1], time.monotonic() + PATIENCE)
+    walk = kind(sides[0], sides[1], time.monotonic() + PATIENCE)
     pairs = []
     for a, b in zip(*inputs, strict=True):
         apart = walk.differs(a, b, rows)
@@ -249,8 +257,7 @@ def locate(call: Callable[..., Any], mapped: bool, left: Call, right: Call) -> P
             raise ValueError("the rows to compare do not agree in the input")
         pairs.append(_Pair(a, b, np.full(len(rows[0]), NONE)))
     outs = walk.run(jaxprs, pairs, rows)
-    first = min((int(o.origin.min(initial=NONE)) for o in outs), default=NONE)
-    return None if first == NONE else walk.found[first]
+    return walk, min((int(o.origin.min(initial=NONE)) for o in outs), default=NONE)
 
 
 def _batched(call: Callable[..., Any], calls: tuple[Call, Call]) -> tuple[tuple[Any, Any], list[Side]]:

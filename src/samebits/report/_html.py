@@ -1,39 +1,94 @@
-"""A report as one self-contained page."""
+"""A report as one page that needs nothing beside itself: no network, no script."""
 
-import html
-import io
+import linecache
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from rich.console import Console
-from rich.terminal_theme import DEFAULT_TERMINAL_THEME
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from samebits.report._model import Report
-from samebits.report._terminal import render
+from samebits.report import _pictures
+from samebits.report._model import Finding, Report
+from samebits.report._terminal import figures, headline, help_lines, short, subject, where
 
-WIDTH = 120
+_TURNS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+CONTEXT = 4
+"""Lines of source on either side of the one that is marked."""
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{title}</title>
-<style>
-body {{ margin: 2rem auto; max-width: 75rem; padding: 0 1rem; font-family: system-ui, sans-serif; }}
-pre {{ overflow-x: auto; font-family: ui-monospace, Menlo, Consolas, monospace; line-height: 1.35; }}
-summary {{ cursor: pointer; }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-<pre>{body}</pre>
-<details><summary>The same as JSON</summary><pre id="report">{data}</pre></details>
-</body>
-</html>
-"""
+_MAP = (
+    "One line a comparison, one column a row of the batch: the darker, the larger the difference, of the row's largest "
+    "entry. A frame is a row with the same bits."
+)
+_LINE = "From the first operation on: where the difference is born, grows, shrinks and dies; the scale is logarithmic."
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    text: str
+    marked: bool
+
+
+@dataclass(frozen=True)
+class _Place:
+    finding: Finding
+    where: str
+    lines: list[_Line]
+
+
+@dataclass(frozen=True)
+class _Picture:
+    title: str
+    svg: Markup
+    words: str
 
 
 def page(report: Report) -> str:
-    console = Console(file=io.StringIO(), record=True, width=WIDTH, force_terminal=True, legacy_windows=False)
-    console.print(render(report))
-    body = console.export_html(theme=DEFAULT_TERMINAL_THEME, inline_styles=True, code_format="{code}")
-    title = html.escape(f"samebits audit of {report.subject}: {report.verdict}")
-    return _PAGE.format(title=title, body=body, data=html.escape(report.to_json()))
+    """The page's text."""
+    environment = Environment(loader=PackageLoader("samebits.report"), autoescape=True, undefined=StrictUndefined,
+                              trim_blocks=True, finalize=_visible)  # fmt: skip
+    assert environment.loader is not None
+    style = environment.loader.get_source(environment, "style.css")[0]
+    limits = ["" if a.limit is None else f"{a.limit:.0e}" for a in report.axes]
+    rows = [
+        {"axis": a, "figures": figures(a.worst), "limit": limit, "where": where(a)}
+        for a, limit in zip(report.axes, limits, strict=True)
+    ]
+    findings = report.findings or ((report.first,) if report.first else ())
+    notes = [*(f"{a.name}: {n}" for a in report.axes for n in a.notes), *report.notes, *help_lines(report)]
+    return environment.get_template("report.html.j2").render(
+        report=report, title=f"samebits audit of {report.subject}: {report.verdict}", style=Markup(style),
+        headline=headline(report), subject=subject(report), axes=rows, places=[_place(f) for f in findings],
+        pictures=list(_all_pictures(report)), notes=notes, data=report.to_json(),
+    )  # fmt: skip
+
+
+def _visible(value: Any) -> Any:
+    """Marks that turn the direction of what follows them, as their escapes: a name may not reorder the page."""
+    return _TURNS.sub(lambda m: f"\\u{ord(m[0]):04x}", value) if type(value) is str else value
+
+
+def _place(finding: Finding) -> _Place:
+    if finding.file is None or finding.line is None:
+        return _Place(finding, "an operation without a line of source", [])
+    source = linecache.getlines(finding.file)
+    numbers = range(max(1, finding.line - CONTEXT), min(len(source), finding.line + CONTEXT) + 1)
+    lines = [_Line(n, source[n - 1].rstrip("\n"), n == finding.line) for n in numbers]
+    if not lines and finding.source:
+        lines = [_Line(finding.line, finding.source, True)]
+    return _Place(finding, f"{short(finding.file)}:{finding.line} in {finding.function}", lines)
+
+
+def _all_pictures(report: Report) -> Iterator[_Picture]:
+    shown = [m for a in report.axes if a.decides for m in a.measurements if m.differing]
+    pairs = [
+        ("Rows and batches", _pictures.heat_map(shown), _MAP),
+        ("How far apart", _pictures.histogram(shown), "Rows by their largest distance in units in the last place."),
+        ("Along the program", _pictures.timeline(report.profile), _LINE),
+        *((f"Order of additions, {t.label}", _pictures.tree(t), t.note) for t in report.trees),
+    ]
+    for title, svg, words in pairs:
+        if svg:
+            yield _Picture(title, Markup(svg), words)

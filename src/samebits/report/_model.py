@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from samebits.report._evidence import Candidate, Cause, Magnifier, Measurement, Step, Tree, Witness
+
 Status = Literal["holds", "rounding", "amplified", "leak", "nondeterministic", "not run"]
 Verdict = Literal["holds", "rounding", "amplified", "leak", "nondeterministic"]
 
@@ -45,8 +47,9 @@ class Difference:
 class Axis:
     """One thing that was varied: what was compared, and what came out.
 
-    `limit` is the row-scaled difference up to which drift counts as rounding (None where any difference decides).
-    An axis with `decides=False` is shown but has no say in the verdict.
+    `limit` is the row-scaled difference up to which drift counts as rounding (None where any difference decides), and
+    `reason` says in words why it is that. An axis with `decides=False` is shown but has no say in the verdict.
+    `measurements` are its comparisons, each with its rows.
     """
 
     name: str
@@ -57,11 +60,16 @@ class Axis:
     limit: float | None = None
     decides: bool = True
     notes: tuple[str, ...] = ()
+    reason: str = ""
+    measurements: tuple[Measurement, ...] = ()
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The first operation whose inputs agree bit for bit and whose outputs differ; the user's own line first."""
+    """The first operation whose inputs agree bit for bit and whose outputs differ; the user's own line first.
+
+    `how` is the mode of the search ("lockstep", "cut", "dispatch"), and `blind` what this mode cannot see.
+    """
 
     operation: str
     file: str | None
@@ -75,11 +83,28 @@ class Finding:
     how: str
     rows: int = 0
     shape: str = ""
+    blind: str = ""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of an audit."""
+    """The outcome of an audit.
+
+    Attributes:
+        verdict: by the worst axis that decides.
+        axes: what was varied.
+        first: where the difference begins; `findings` has it for each mode of the search.
+        subject, file, framework, rows, form, mode, versions, seconds: what was audited, and how.
+        notes: what a reader must know besides.
+        cost: what the audit took: "call" (seconds of one on the whole batch), "calls" and "running" (how many, and
+            their seconds), "compilations" and "compiling", "locating" (seconds).
+        witnesses: second opinions on a difference: a repeat in float64, a rigorous bound, nudged inputs.
+        magnified: where rounding grows, for a verdict of "amplified".
+        profile: how the difference fares along the program, operation by operation.
+        trees: in which order a sum is done at two batch sizes.
+        causes: what was established about why, each by an experiment.
+        advice: what was tried against it, what holds first, the cheapest first.
+    """
 
     verdict: Verdict
     axes: tuple[Axis, ...]
@@ -93,6 +118,14 @@ class Report:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     versions: dict[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    witnesses: tuple[Witness, ...] = ()
+    magnified: Magnifier | None = None
+    profile: tuple[Step, ...] = ()
+    trees: tuple[Tree, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    advice: tuple[Candidate, ...] = ()
+    cost: dict[str, float] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:

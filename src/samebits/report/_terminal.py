@@ -9,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from samebits.report._evidence import Magnifier
 from samebits.report._model import Axis, Difference, Finding, Report
 
 STYLES = {
@@ -41,10 +42,12 @@ def render(report: Report) -> RenderableType:
 
 
 def _parts(report: Report) -> Iterator[RenderableType]:
-    yield Text.assemble((report.verdict, STYLES[report.verdict]), (f": {_headline(report)}", "bold"))
+    yield Text.assemble((report.verdict, STYLES[report.verdict]), (f": {headline(report)}", "bold"))
     if report.first:
         yield from _place(report.first)
-    yield Text(f"{report.subject}: {_subject(report)}", style="dim")
+    if report.magnified:
+        yield _labelled("magnified", magnified(report.magnified), "yellow")
+    yield Text(f"{report.subject}: {subject(report)}", style="dim")
     yield _table(report.axes)
     for axis in report.axes:
         for note in axis.notes:
@@ -53,11 +56,11 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _labelled("note", "eager against jit is about the compiler and not part of the verdict", "cyan")
     for note in report.notes:
         yield _labelled("note", note, "cyan")
-    for advice in _help(report):
+    for advice in help_lines(report):
         yield _labelled("help", advice, "green")
 
 
-def _headline(report: Report) -> str:
+def headline(report: Report) -> str:
     if report.verdict != "leak":
         return _HEADLINES[report.verdict]
     leaking = {a.name for a in report.axes if a.decides and a.status == "leak"}
@@ -68,7 +71,7 @@ def _headline(report: Report) -> str:
     return "a row's result depends on how many rows there are, by more than rounding explains"
 
 
-def _subject(report: Report) -> str:
+def subject(report: Report) -> str:
     how = "one row at a time, mapped" if report.form == "mapped" else "a function of the batch"
     versions = ", ".join(f"{k} {v}" for k, v in report.versions.items())
     return f"{how}, {report.rows} rows, {report.mode}, {versions}, {report.seconds:.1f} s"
@@ -94,6 +97,13 @@ def _place(first: Finding) -> Iterator[RenderableType]:
     )  # fmt: skip
 
 
+def magnified(m: Magnifier) -> str:
+    """Where rounding grows, in a sentence."""
+    where = f", {short(m.file)}:{m.line}" if m.line else ""
+    times = f" {m.factor:,.0f} times" if m.factor else ""
+    return f"by {m.operation}{where} ({m.kind}{times}): {m.detail}"
+
+
 def _table(axes: tuple[Axis, ...]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("axis", no_wrap=True)
@@ -104,17 +114,17 @@ def _table(axes: tuple[Axis, ...]) -> Table:
     for axis in axes:
         style = STYLES[axis.status] if axis.decides else "dim"
         limit = "" if axis.limit is None else f"{axis.limit:.0e}"
-        table.add_row(axis.name, Text(axis.status, style=style), *_figures(axis.worst), limit, _where(axis))
+        table.add_row(axis.name, Text(axis.status, style=style), *figures(axis.worst), limit, where(axis))
     return table
 
 
-def _figures(d: Difference | None) -> tuple[str, str, str]:
+def figures(d: Difference | None) -> tuple[str, str, str]:
     if d is None:
         return "", "", ""
     return "-" if d.ulp is None else f"{d.ulp:,}", f"{d.relative:.1e}", f"{d.row_scaled:.1e}"
 
 
-def _where(axis: Axis) -> str:
+def where(axis: Axis) -> str:
     tried = f"tried {', '.join(axis.tested)}" if axis.tested else ""
     if axis.worst is None:
         return tried
@@ -125,7 +135,7 @@ def _where(axis: Axis) -> str:
     return f"{worst}{f' and {more} more' if more > 0 else ''}; {tried}"
 
 
-def _help(report: Report) -> Iterator[str]:
+def help_lines(report: Report) -> Iterator[str]:
     if report.verdict in ("rounding", "amplified"):
         fixed = f"samebits.jax.invariant({report.subject})"
         yield f"{fixed} gives each row the same bits in every batch; samebits audit --fix shows it"

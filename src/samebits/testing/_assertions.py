@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from samebits._audit import audit
-
 if TYPE_CHECKING:
     from samebits.report import Report
 
@@ -16,10 +14,14 @@ def assert_invariant(fn: Callable[..., Any], batch: Any, per_example: bool = Fal
         The report.
 
     Raises:
-        AssertionError: with the report's text.
+        AssertionError: with counts, the worst entry, the first rows, and the report's text.
         AuditError: where the audit could not run.
     """
+    from samebits._audit import audit
+    from samebits.testing._failure import text
+
+    __tracebackhide__ = True
     report = audit(fn, batch, per_example, **options)
     if not report.holds:
-        raise AssertionError(f"{report.subject} depends on its batch\n{report!r}")
+        raise AssertionError(text(report))
     return report

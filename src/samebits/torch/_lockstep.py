@@ -121,7 +121,8 @@ class _Comparison:
             if here.any():
                 for address in a.writes:
                     self.writer[address] = int(merged[here].min())
-        choice = _CHOICES.get(a.name.split(".")[1], "") if after.any() and differing.any() else ""
+        decided = after.any() and differing.any()
+        choice: Literal["", "tie", "branch"] = _CHOICES.get(a.name.split(".")[1], "") if decided else ""
         self.found.stages.append(
             Stage(_name(a.name), a.frames, shape, int(differing.sum()), int(after.sum()), ulp, scale, largest, choice)
         )

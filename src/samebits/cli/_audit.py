@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from samebits._audit import audit
+from samebits._audit._errors import AuditInterrupted
 from samebits.cli import _fix
 from samebits.cli._certificate import certify
 from samebits.cli._load import Target, UsageError, load
@@ -33,8 +34,13 @@ def command(
     Exit status: 0 holds, 1 drift (rounding, amplified or not), 2 leak or nondeterministic, 3 could not run.
     """
     loaded = load(target, batch, rows, per_example)
-    report = _shown(loaded, loaded.fn, "")
     out = Console()
+    try:
+        report = _shown(loaded, loaded.fn, "")
+    except AuditInterrupted as e:
+        if e.report is not None:  # what is known so far
+            out.print(e.report)
+        raise
     out.print(report)
     data = report.to_dict()
     if fix:

@@ -3,6 +3,7 @@
 import pytest
 
 from samebits.cli import main
+from samebits.cli._audit import INTERRUPTED
 
 PROGRAM = """
 import jax.numpy as jnp, numpy as np
@@ -21,7 +22,7 @@ def fn(x):
 @pytest.mark.parametrize(("stop", "known"), [(1, False), (12, True)])
 def test_what_is_known_is_printed(tmp_path, capsys, stop, known):
     (tmp_path / "m.py").write_text(PROGRAM.replace("STOP", str(stop)))
-    assert main(["audit", str(tmp_path / "m.py"), "--rows", "64"]) == 3
+    assert main(["audit", str(tmp_path / "m.py"), "--rows", "64"]) == INTERRUPTED
     out, err = capsys.readouterr()
     assert ("holds: " in out) == known
     assert ("interrupted while" in " ".join(out.split())) == known

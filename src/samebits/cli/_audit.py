@@ -16,6 +16,8 @@ from samebits.cli._certificate import certify
 from samebits.cli._load import Target, UsageError, load
 from samebits.report import Report
 
+INTERRUPTED = 130
+"""The exit status of a shell's command after Ctrl-C."""
 STATUS = {"holds": 0, "rounding": 1, "amplified": 1, "leak": 2, "nondeterministic": 2}
 
 
@@ -40,7 +42,8 @@ def command(
     except AuditInterrupted as e:
         if e.report is not None:  # what is known so far
             out.print(e.report)
-        raise
+        Console(stderr=True).print("interrupted")
+        return INTERRUPTED
     out.print(report)
     data = report.to_dict()
     if fix:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import samebits
-from samebits._audit import _axes, _bound, _locate, _plan, _profile, _verdict
+from samebits._audit import _axes, _bound, _locate, _plan, _profile, _verdict, causes
 from samebits._audit._axes import Found
 from samebits._audit._budget import Budget
 from samebits._audit._errors import AuditError, AuditInterrupted, describe, name_of
@@ -83,6 +83,7 @@ def audit(
             notes=tuple(n for n in notes if n), seconds=time.monotonic() - start, cost=cost,
             versions={"samebits": samebits.__version__, **frontend.versions()},
             witnesses=tuple(done.get("witnesses", ())),
+            causes=causes.explain(_verdict.verdict(judged), judged, done.get("first")),
             profile=_profile.steps(done.get("stages", ()), _locate.source_file(fn)),
             magnified=_profile.magnifier(done.get("stages", ()), _locate.source_file(fn))
             if _verdict.verdict(judged) == "amplified" else None,

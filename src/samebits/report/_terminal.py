@@ -49,6 +49,8 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         yield _labelled("magnified", magnified(report.magnified), "yellow")
     yield Text(f"{report.subject}: {subject(report)}", style="dim")
     yield _table(report.axes)
+    for cause in report.causes:
+        yield _labelled("why", f"{cause.name}. {cause.what} {cause.why}", "cyan")
     for axis in report.axes:
         for note in axis.notes:
             yield _labelled("note", f"{axis.name}: {note}", "cyan")

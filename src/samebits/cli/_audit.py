@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from samebits._audit import audit
 from samebits._audit._errors import AuditInterrupted
 from samebits.cli import _fix
+from samebits.cli._across import checked, run as run_across
 from samebits.cli._certificate import certify
 from samebits.cli._load import Target, UsageError, load
 from samebits.report import Report
@@ -29,12 +30,14 @@ def command(
     fix: Annotated[bool, typer.Option("--fix", help="Also what makes it hold, tried and timed.")] = False,
     json_to: Annotated[Path | None, typer.Option("--json", metavar="F", help="Write the report as JSON.")] = None,
     html_to: Annotated[Path | None, typer.Option("--html", metavar="F", help="Write the report as a page.")] = None,
+    across: Annotated[str | None, typer.Option(metavar="KINDS", help="Also elsewhere: threads,isa,precision.")] = None,
     certificate: Annotated[Path | None, typer.Option(metavar="F", help="Write what `samebits verify` reads.")] = None,
 ) -> int:
     """Does a row's result depend on the batch it is in?
 
     Exit status: 0 holds, 1 drift (rounding, amplified or not), 2 leak or nondeterministic, 3 could not run.
     """
+    kinds = checked(across) if across is not None else ()
     loaded = load(target, batch, rows, per_example)
     out = Console()
     try:
@@ -51,6 +54,12 @@ def command(
         out.print()
         out.print(fixed)
         data["fix"] = fixed.to_dict()
+    if kinds:
+        arguments = (target, batch or "", "" if rows is None else str(rows), "1" if loaded.per_example else "0")
+        elsewhere = run_across(kinds, arguments, _elsewhere)
+        out.print()
+        out.print(elsewhere)
+        data["across"] = elsewhere.to_dict()
     if json_to:
         _write(json_to, json.dumps(data, indent=1, allow_nan=False) + "\n")
     if html_to:
@@ -65,6 +74,10 @@ def command(
         except OSError as e:
             raise _cannot_write(certificate, e) from e
     return STATUS[report.verdict]
+
+
+def _elsewhere(name: str) -> None:
+    Console(stderr=True).print(f"elsewhere: {name}", style="dim")
 
 
 def _shown(target: Target, fn: Any, label: str) -> Report:

@@ -9,7 +9,7 @@ import numpy as np
 
 import samebits
 from samebits import order
-from samebits._frontends import Form, Mode, NotTraceable, loaded
+from samebits._frontends import Form, Frontend, Mode, NotTraceable, loaded
 from samebits.cli import _doctor
 from samebits.cli._load import Target, UsageError
 from samebits.report import Report
@@ -61,19 +61,27 @@ def certify(target: Target, report: Report, path: Path, batch: str | None) -> Ce
 def digests(target: Target, report: Report) -> tuple[str, dict[str, dict[str, str]]]:
     """Of the batch, and of the outputs at each size; a size that the function does not take is left out."""
     frontend = next(f for f in loaded() if f.name == report.framework)
+    return digests_of(target, frontend, "jit" if report.mode == "jit" else "eager")
+
+
+def digests_of(target: Target, frontend: Frontend, mode: Mode) -> tuple[str, dict[str, dict[str, str]]]:
+    """The same without a report."""
     batch = frontend.flatten(target.batch)
     form: Form = "mapped" if target.per_example else "batch"
-    mode: Mode = "jit" if report.mode == "jit" else "eager"
     run = frontend.runner(target.fn, batch, form, mode)
     found: dict[str, dict[str, str]] = {}
+    error: Exception | None = None
     for n in [n for n in SIZES if n < batch.rows] + [batch.rows]:
         try:
             out = run(tuple(a[:n] for a in batch.leaves))
         except NotTraceable:
             raise
-        except Exception:
+        except Exception as e:
+            error = e
             continue
         found[str(n)] = {name or "output": _array(a) for name, a in zip(out.names, out.leaves, strict=True)}
+    if error is not None and not found:
+        raise error
     return _digest(*(_array(a).encode() for a in batch.leaves)), found
 
 

@@ -78,16 +78,16 @@ clean:
 TORCH = $(BIN)/pip install --quiet --extra-index-url https://download.pytorch.org/whl/cpu \
   $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["torch"])')
 
-# The extra 'bench', without building the package again; torch is there.
+# The extra 'bench', without building the package again.
 .venv/peers: $(INSTALLED)
 	$(BIN)/python -c 'import tomllib; print(*(r for r in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["bench"] if "samebits" not in r), sep="\n")' > .venv/bench-requirements
+	$(TORCH)
 	$(BIN)/pip install --quiet -r .venv/bench-requirements
 	touch $@
 
 INSTALL = $(BIN)/pip install --quiet --no-build-isolation --editable '.[dev]' --config-settings=cmake.define.SAMEBITS_WERROR
 
 .venv/installed: .venv/tools $(INSTALLED_FROM)
-	$(TORCH)
 	$(INSTALL)=OFF
 	touch $@
 

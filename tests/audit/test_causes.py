@@ -1,15 +1,17 @@
 """Each cause is named where the comparisons support it, and nowhere else."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import pytest
 
 import samebits
 from samebits._audit.causes import explain
-from samebits.report import Axis, Finding, Measurement
+from samebits.report import Axis, Finding, Measurement, Status
 from tests.audit import programs as p
 
 
-def axis(name, *differing, status="rounding", sizes=None):
+def axis(name: str, *differing: int, status: Status = "rounding", sizes: Any = None) -> Axis:
     """An axis whose comparisons have so many rows that differ, of ten each."""
     sizes = sizes or range(1, len(differing) + 1)
     made = tuple(Measurement(f"{name} {n}", n, (), (), (), 10, d) for n, d in zip(sizes, differing, strict=True))

@@ -48,20 +48,20 @@ def command(
         Console(stderr=True).print("interrupted")
         return INTERRUPTED
     out.print(report)
-    data = report.to_dict()
+    more = {}
     if fix:
         fixed = _fix.run(loaded, report, lambda fn, one: _shown(replace(loaded, per_example=one), fn, "trying: "))
         out.print()
         out.print(fixed)
-        data["fix"] = fixed.to_dict()
+        report = replace(report, advice=fixed.advice)
     if kinds:
         arguments = (target, batch or "", "" if rows is None else str(rows), "1" if loaded.per_example else "0")
         elsewhere = run_across(kinds, arguments, _elsewhere)
         out.print()
         out.print(elsewhere)
-        data["across"] = elsewhere.to_dict()
+        more["across"] = elsewhere.to_dict()
     if json_to:
-        _write(json_to, json.dumps(data, indent=1, allow_nan=False) + "\n")
+        _write(json_to, json.dumps({**report.to_dict(), **more}, indent=1, allow_nan=False) + "\n")
     if html_to:
         try:
             report.save_html(html_to)

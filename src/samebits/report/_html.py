@@ -10,14 +10,14 @@ from markupsafe import Markup
 from samebits.report import _pictures
 from samebits.report._model import Finding, Report
 from samebits.report._visible import visible
-from samebits.report._words import figures, headline, help_lines, limit, magnified, short, subject, where
+from samebits.report._words import duration, figures, headline, help_lines, limit, magnified, short, subject, where
 
 CONTEXT = 4
 """Lines of source on either side of the one that is marked."""
 
 _MAP = (
-    "One line a comparison, one column a row of the batch: the darker, the larger the difference, of the row's largest "
-    "entry. A frame is a row with the same bits."
+    "One line a comparison, one column a row of the batch: from blue to red, the larger the difference, of the row's "
+    "largest entry. A frame is a row with the same bits."
 )
 _LINE = "From the first operation on: where the difference is born, grows, shrinks and dies; the scale is logarithmic."
 
@@ -56,7 +56,7 @@ def page(report: Report) -> str:
     return environment.get_template("report.html.j2").render(
         report=report, title=f"samebits audit of {report.subject}: {report.verdict}", style=Markup(style),
         headline=headline(report), subject=subject(report), axes=rows, places=[_place(f) for f in findings],
-        pictures=list(_all_pictures(report)), notes=notes, data=data,
+        pictures=list(_all_pictures(report)), notes=notes, data=data, duration=duration,
         magnified=magnified(report.magnified) if report.magnified else "",
     )  # fmt: skip
 

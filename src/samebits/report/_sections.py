@@ -8,7 +8,7 @@ from rich.text import Text
 
 from samebits.report._evidence import Candidate, Cause, Step, Tree
 from samebits.report._model import Report
-from samebits.report._words import STYLES, short
+from samebits.report._words import STYLES, duration, short
 
 MOST_TERMS = 16
 """Terms of a sum whose order is written out."""
@@ -86,7 +86,7 @@ def advice_table(advice: Sequence[Candidate]) -> Table:
         if not c.refusal:
             ratio = "" if c.ratio is None else f"{c.ratio:.2f}"
             verdict = Text(c.verdict, style=STYLES.get(c.verdict, ""))
-            table.add_row(Text(c.name), verdict, _duration(c.seconds), ratio, c.promise)
+            table.add_row(Text(c.name), verdict, duration(c.seconds), ratio, c.promise)
     return table
 
 
@@ -94,12 +94,3 @@ def refusals(advice: Sequence[Candidate]) -> Iterator[Text]:
     for c in advice:
         if c.refusal:
             yield Text.assemble((f"{c.name} refused: ", "bold red"), c.refusal)
-
-
-def _duration(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    for unit, size in (("s", 1.0), ("ms", 1e-3)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-6:.3g} us"

@@ -100,3 +100,12 @@ def short(file: str | None) -> str:
     except ValueError:  # another drive
         return file
     return file if relative.startswith("..") else relative
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} us"

@@ -10,6 +10,7 @@ import types
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from samebits.cli._across import Across
 from samebits.report import Report
 
 PAGE = Path(__file__).parents[1] / "docs" / "report.schema.json"
@@ -26,6 +27,7 @@ def schema() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     _object(Report, definitions)
     own = definitions.pop("Report")
+    own["properties"]["across"] = _object(Across, definitions)  # of samebits audit --across; not required
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A report of samebits.audit", **own,
         "$defs": definitions,

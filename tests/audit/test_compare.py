@@ -119,3 +119,35 @@ def test_ulps_are_kept_by_row():
     assert run(x, y).by_row.tolist() == [pytest.approx(2**-23), 0, np.inf]
     assert run(np.ones((3, 2), np.complex64), np.full((3, 2), 1 + 1e-45j, np.complex64)).ulps.tolist() == [1, 1, 1]
     assert run(np.array([1, 2, 3]), np.array([1, 2, 9])).ulps.tolist() == [0, 0, 6]
+
+
+def test_the_first_rows_have_their_worst_entry():
+    x = np.arange(28, dtype=np.float32).reshape(7, 2, 2) + 1
+    y = x.copy()
+    y[1:, 1, 0] *= 2
+    y[1:, 0, 1] += 1e-3
+    found = run(x, y, np.arange(7)).difference
+    assert found is not None
+    assert [(e.row, e.index) for e in found.entries] == [(100 + r, (1, 0)) for r in (1, 2, 3, 4, 5)]
+    assert found.entries[0].left == "7.0 (40e00000)"
+    assert found.entries[0].right == "14.0 (41600000)"
+    assert found.entries[0].ulp == 1 << 23
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_other_bits_of_one_value_are_found(dtype):
+    x = np.zeros((3, 4), dtype)
+    y = x.copy()
+    y[1, 3] = -y[1, 3]
+    d = worst(x, y)
+    assert (d.row, d.row_scaled, [e.index for e in d.entries]) == (101, 0, [(3,)])
+    assert "-0" in d.right
+    assert "80000000" in d.right
+
+
+def test_no_ulps_where_a_side_is_not_finite():
+    x = np.ones((3, 2), np.float32)
+    y = x.copy()
+    y[2, 1] = np.inf
+    (entry,) = worst(x, y).entries
+    assert (entry.row, entry.index, entry.ulp) == (102, (1,), None)

@@ -2,9 +2,12 @@
 
 import json
 
+import jsonschema
 import pytest
 
+from dev.schema import schema
 from samebits.cli import main
+from samebits.report import Report
 
 PROGRAM = """
 import os, jax, jax.numpy as jnp, numpy as np
@@ -29,7 +32,10 @@ def across(tmp_path, monkeypatch, capsys):
     def run(name, kinds):
         out = tmp_path / "r.json"
         main(["audit", f"{tmp_path}/m.py:{name}", "--rows", "9", "--across", kinds, "--json", str(out)])
-        return json.loads(out.read_text())["across"], capsys.readouterr().out
+        data = json.loads(out.read_text())
+        jsonschema.validate(data, schema())
+        assert "across" not in Report.from_dict(data).to_dict()
+        return data["across"], capsys.readouterr().out
 
     return run
 

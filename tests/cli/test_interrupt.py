@@ -22,7 +22,10 @@ def fn(x):
 @pytest.mark.parametrize(("stop", "known"), [(1, False), (12, True)])
 def test_what_is_known_is_printed(tmp_path, capsys, stop, known):
     (tmp_path / "m.py").write_text(PROGRAM.replace("STOP", str(stop)))
-    assert main(["audit", str(tmp_path / "m.py"), "--rows", "64"]) == INTERRUPTED
+    files = [tmp_path / "r.json", tmp_path / "r.html"]
+    options = ["--rows", "64", "--json", str(files[0]), "--html", str(files[1])]
+    assert main(["audit", str(tmp_path / "m.py"), *options]) == INTERRUPTED
+    assert [f.exists() for f in files] == [known, known]
     out, err = capsys.readouterr()
     assert ("holds: " in out) == known
     assert ("interrupted while" in " ".join(out.split())) == known

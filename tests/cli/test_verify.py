@@ -96,6 +96,12 @@ def test_hostile_certificates(folder, capsys, text):
         {"batch": 3},
         {"format": 99},
         {"more": 1},
+        {"verdict": "fine"},
+        {"verdict": "not run"},
+        {"rows": True},
+        {"versions": {"jax": [1]}},
+        {"machine": {"cpu": {"a": 1}}},
+        {"outputs": {"9": {"output": 3}}},
     ],
 )
 def test_fields_of_other_kinds(folder, capsys, change):
@@ -103,6 +109,41 @@ def test_fields_of_other_kinds(folder, capsys, change):
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     assert verify(folder) == 3
     assert "no certificate of format 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"file": "a" * 5000 + ".py"},
+        {"file": "\0"},
+        {"file": "/etc/passwd"},
+        {"name": "\ud800"},
+        {"name": "\x1b[2J"},
+        {"rows": -3},
+        {"rows": 10**15},
+        {"batch": "\x1b[2J"},
+    ],
+)
+def test_values_that_lead_nowhere(folder, capsys, change):
+    path = folder / "c.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    assert verify(folder) == 3
+    error = capsys.readouterr().err
+    assert "way out" in error
+    assert "samebits itself failed" not in error
+    assert "\x1b" not in error
+
+
+def test_what_a_terminal_would_obey_is_shown(folder, capsys):
+    path = folder / "c.json"
+    data = json.loads(path.read_text())
+    data["versions"]["jaxlib"], data["machine"]["cpu"] = "\x1b[2J\u202e", "half \ud800"
+    path.write_text(json.dumps(data))
+    assert verify(folder) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert r"\x1b[2J\u202e" in out
+    assert r"half \ud800" in out
+    assert "\x1b" not in out
 
 
 def test_missing_files(folder, capsys):

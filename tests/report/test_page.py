@@ -54,6 +54,13 @@ def test_no_sideways_scrolling(page):
     assert wide <= seen
 
 
+def test_words_of_a_table_have_room(page):
+    """Squeezed into a narrow column they make rows that nobody reads."""
+    widths = page.evaluate("[...document.querySelectorAll('td:last-child')].map(r => r.getBoundingClientRect().width)")
+    assert len(widths) == 6
+    assert min(widths) >= 240
+
+
 def test_readers_find_their_way(page):
     assert page.locator("html").get_attribute("lang") == "en"
     assert [page.locator(tag).count() for tag in ("main", "header", "footer", "h1")] == [1, 1, 1, 1]

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from samebits.testing._plugin import _file_name
+
 pytest_plugins = ["pytester"]
 
 PROGRAM = """
@@ -64,6 +66,23 @@ def test_workers(pytester):
     result = run(pytester, "-n", "2", "--samebits-html", "pages")
     result.assert_outcomes(passed=3, failed=1)
     assert len(list((pytester.path / "pages").iterdir())) == 3
+
+
+def test_a_failure_has_rows_in_hex(pytester):
+    result = run(pytester, "-k", "test_leaks")
+    result.assert_outcomes(failed=1, deselected=3)
+    result.stdout.re_match_lines([r".*the first rows of", r".*row +entry +ulp +left +right",
+                                  r".* \d +\[\d\] +[\d,.e+]+ +\S+ \([0-9a-f]{8}\) +\S+ \([0-9a-f]{8}\)"])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("t.py::t[a b]", "t.py::t[a/b]"), ("t.py::T", "t.py::t"), ("x" * 300, "y" + "x" * 299)]
+)
+def test_each_test_has_a_file_of_its_own(one, other):
+    names = [_file_name(n) for n in (one, other, one, "\ud800/../é")]
+    assert names[0] == names[2]
+    assert names[0].lower() != names[1].lower()
+    assert all(len(n) < 200 and "/" not in n and n.isascii() for n in names)
 
 
 def test_nothing_is_imported_before_a_test_asks():

@@ -6,7 +6,7 @@ import numpy as np
 
 from samebits._audit import _bits
 from samebits._frontends import Outputs
-from samebits.report import Difference
+from samebits.report import MOST_ENTRIES, Difference, Entry
 
 
 @dataclass(frozen=True)
@@ -100,17 +100,24 @@ class _Measured:
 
     def difference(self, rows: np.ndarray, output: str, label: str) -> Difference:
         r = int(np.argmax(self.scaled))
-        if self.scaled[r] == 0:  # equal values in other bits: 0 against -0, or another NaN
-            r = int(np.flatnonzero(_bits.rows_differ(self.a, self.b))[0])
-            e = int(np.flatnonzero(_bits.rows_differ(self.a[r].ravel(), self.b[r].ravel()))[0])
-        else:
-            e = int(np.argmax(self.absolute[r]))
-        left, right = self.a[r].ravel(), self.b[r].ravel()
-        step = 2 if np.iscomplexobj(self.a) else 1
+        worst = self._entry(r, rows)
         return Difference(
-            ulp=self.ulp, relative=self.relative, row_scaled=float(self.scaled[r]), rows=0, row=int(rows[r]),
-            output=output, left=_bits.show(left[e // step]), right=_bits.show(right[e // step]), comparison=label,
+            ulp=self.ulp, relative=self.relative, row_scaled=float(self.scaled[r]), rows=0, row=worst.row,
+            output=output, left=worst.left, right=worst.right, comparison=label,
+            entries=tuple(self._entry(i, rows) for i in range(min(MOST_ENTRIES, len(rows)))),
         )  # fmt: skip
+
+    def _entry(self, r: int, rows: np.ndarray) -> Entry:
+        """The entry of row r that is farthest apart; of equal values in other bits (0 against -0) the first."""
+        left, right = self.a[r].ravel(), self.b[r].ravel()
+        if self.scaled[r] == 0:
+            e = int(np.flatnonzero(_bits.rows_differ(left, right))[0])
+        else:
+            e = int(np.argmax(self.absolute[r])) // (2 if np.iscomplexobj(self.a) else 1)
+        x, y = _bits.reals(left[e : e + 1]), _bits.reals(right[e : e + 1])
+        ulp = int(_bits.row_ulps(x, y)[0])
+        index = tuple(map(int, np.unravel_index(e, self.a.shape[1:])))
+        return Entry(int(rows[r]), index, _bits.show(left[e]), _bits.show(right[e]), None if ulp < 0 else ulp)
 
 
 def _measure(a: np.ndarray, b: np.ndarray, mask: np.ndarray) -> _Measured:

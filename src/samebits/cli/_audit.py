@@ -45,28 +45,23 @@ def command(
     except AuditInterrupted as e:
         if e.report is not None:  # what is known so far
             out.print(e.report)
+            _save(e.report, {}, json_to, html_to)
         Console(stderr=True).print("interrupted")
         return INTERRUPTED
     out.print(report)
-    data = report.to_dict()
+    more: dict[str, Any] = {}
     if fix:
         fixed = _fix.run(loaded, report, lambda fn, one: _shown(replace(loaded, per_example=one), fn, "trying: "))
         out.print()
         out.print(fixed)
-        data["fix"] = fixed.to_dict()
+        report = replace(report, advice=fixed.advice)
     if kinds:
         arguments = (target, batch or "", "" if rows is None else str(rows), "1" if loaded.per_example else "0")
         elsewhere = run_across(kinds, arguments, _elsewhere)
         out.print()
         out.print(elsewhere)
-        data["across"] = elsewhere.to_dict()
-    if json_to:
-        _write(json_to, json.dumps(data, indent=1, allow_nan=False) + "\n")
-    if html_to:
-        try:
-            report.save_html(html_to)
-        except OSError as e:
-            raise _cannot_write(html_to, e) from e
+        more["across"] = elsewhere.to_dict()
+    _save(report, more, json_to, html_to)
     if certificate:
         path = Path(target if Path(target).exists() else target.rpartition(":")[0])
         try:
@@ -95,11 +90,18 @@ def _shown(target: Target, fn: Any, label: str) -> Report:
         return audit(fn, target.batch, target.per_example, progress=say)
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as e:
-        raise _cannot_write(path, e) from e
+def _save(report: Report, more: dict[str, Any], json_to: Path | None, html_to: Path | None) -> None:
+    """Writes what was asked for; `more` is what the JSON has beside the report."""
+    if json_to:
+        try:
+            json_to.write_text(json.dumps({**report.to_dict(), **more}, indent=1, allow_nan=False) + "\n")
+        except OSError as e:
+            raise _cannot_write(json_to, e) from e
+    if html_to:
+        try:
+            report.save_html(html_to)
+        except OSError as e:
+            raise _cannot_write(html_to, e) from e
 
 
 def _cannot_write(path: Path, e: OSError) -> UsageError:

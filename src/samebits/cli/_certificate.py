@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from samebits import order
 from samebits._frontends import Form, Frontend, Mode, NotTraceable, loaded
 from samebits.cli import _doctor
 from samebits.cli._load import Target, UsageError
-from samebits.report import Report
+from samebits.report import Report, Verdict
 
 FORMAT = 1
 SIZES = (1, 7, 33)
@@ -111,10 +112,13 @@ def _check(c: Certificate) -> None:
     tables = dict.fromkeys(("versions", "machine", "outputs"), dict)
     kinds: dict[str, type] = {**texts, **tables, "rows": int, "contract": int, "per_example": bool}
     for name, kind in kinds.items():
-        if not isinstance(getattr(c, name), kind):
+        if type(getattr(c, name)) is not kind:
             raise ValueError(f"{name} is {getattr(c, name)!r}, no {kind.__name__}")
-    if not all(isinstance(v, dict) for v in c.outputs.values()):
-        raise ValueError("outputs has no digests by size")
+    if c.verdict not in get_args(Verdict):
+        raise ValueError(f"verdict is {c.verdict!r}")
+    for name, table in (("versions", c.versions), ("machine", c.machine), *c.outputs.items()):
+        if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
+            raise ValueError(f"{name} is no table of texts")
     if c.batch is not None and not isinstance(c.batch, str):
         raise ValueError(f"batch is {c.batch!r}, no name")
 

@@ -30,7 +30,7 @@ class Target:
 def load(target: str, batch: str | None, rows: int | None, per_example: bool) -> Target:
     """Reads FILE.py[:NAME]. Raises UsageError for what is missing or does not run."""
     path, name = _split(target)
-    if not path.is_file():
+    if not _is_file(path):
         what = "is a folder" if path.is_dir() else "does not exist"
         raise UsageError(f"{path} {what}\n  way out: samebits audit FILE.py, or FILE.py:NAME for its function NAME")
     if rows is not None and rows < 2:
@@ -41,9 +41,17 @@ def load(target: str, batch: str | None, rows: int | None, per_example: bool) ->
     return Target(name, fn, per_example, _batch(module, path, batch, rows))
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError) as e:  # a name that no file system takes
+        raise UsageError(f"cannot read {str(path)[:80]}: {e.strerror if isinstance(e, OSError) else e}\n"
+                         "  way out: samebits audit FILE.py") from e  # fmt: skip
+
+
 def _split(target: str) -> tuple[Path, str | None]:
     head, colon, tail = target.rpartition(":")
-    if colon and tail.isidentifier() and not Path(target).exists():
+    if colon and tail.isidentifier() and not _is_file(Path(target)):
         return Path(head), tail
     return Path(target), None
 

@@ -1,5 +1,6 @@
 """The command line: one file a command, and exit status 3 for whatever could not run."""
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -10,7 +11,9 @@ from rich.text import Text
 
 from samebits._errors import SamebitsError, UncoveredOperation
 from samebits.cli import _audit, _demo, _doctor, _verify
+from samebits.cli._audit import INTERRUPTED
 from samebits.cli._load import UsageError
+from samebits.report._visible import visible
 
 COULD_NOT_RUN = 3
 
@@ -27,8 +30,11 @@ app.command("verify")(_verify.command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command and returns the exit status: its own, or 3 with a message where it could not run."""
+    """Runs one command and returns the exit status: its own, 3 where it could not run, 130 after Ctrl-C."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what the terminal's encoding lacks is written as an escape
+            stream.reconfigure(errors="backslashreplace")
     if not arguments:
         main(["--help"])
         return COULD_NOT_RUN
@@ -37,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (UsageError, SamebitsError, UncoveredOperation) as e:
         return _fail(str(e))
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted")
+        return _fail("interrupted", INTERRUPTED)
     except Exception as e:
         wrong = getattr(e, "format_message", None)  # an option or argument, in the class of click or of typer's own
         if wrong is not None:
@@ -50,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _fail(message: str) -> int:
-    Console(stderr=True, soft_wrap=True, highlight=False).print(Text.assemble(("error: ", "bold red"), message))
-    return COULD_NOT_RUN
+def _fail(message: str, status: int = COULD_NOT_RUN) -> int:
+    Console(stderr=True, soft_wrap=True, highlight=False).print(
+        Text.assemble(("error: ", "bold red"), visible(message))
+    )
+    return status

@@ -13,6 +13,7 @@ from samebits._audit import audit
 from samebits.cli._certificate import Certificate, certify, read
 from samebits.cli._load import UsageError, load
 from samebits.report import SEVERITY
+from samebits.report._visible import visible
 
 SAME, CHANGED, WORSE = 0, 1, 2
 
@@ -39,19 +40,21 @@ def command(
     status = _status(before, after)
     out = Console(highlight=False)
     words = {SAME: "the same bits and verdict", CHANGED: "other bits", WORSE: "a worse verdict"}[status]
-    out.print(Text.assemble((words, "bold green" if status == SAME else "bold red"), f": {path}:{before.name}"))
+    out.print(
+        Text.assemble((words, "bold green" if status == SAME else "bold red"), visible(f": {path}:{before.name}"))
+    )
     if changes:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for name in ("changed", "then", "now"):
             table.add_column(name, overflow="fold")
         for row in changes:
-            table.add_row(*map(Text, row))
+            table.add_row(*map(Text, visible(row)))
         out.print(table)
     return status
 
 
 def _status(before: Certificate, after: Certificate) -> int:
-    if SEVERITY[after.verdict] > SEVERITY.get(before.verdict, 0):
+    if SEVERITY[after.verdict] > SEVERITY[before.verdict]:
         return WORSE
     return SAME if (before.outputs, before.verdict) == (after.outputs, after.verdict) else CHANGED
 

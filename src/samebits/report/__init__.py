@@ -11,9 +11,11 @@ from samebits.report._evidence import (
     Witness as Witness,
 )
 from samebits.report._model import (
+    MOST_ENTRIES as MOST_ENTRIES,
     SEVERITY as SEVERITY,
     Axis as Axis,
     Difference as Difference,
+    Entry as Entry,
     Finding as Finding,
     Report as Report,
     Status as Status,

@@ -1,25 +1,23 @@
 """A report as one page that needs nothing beside itself: no network, no script."""
 
 import linecache
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from samebits.report import _pictures
 from samebits.report._model import Finding, Report
-from samebits.report._terminal import figures, headline, help_lines, short, subject, where
+from samebits.report._visible import visible
+from samebits.report._words import duration, figures, headline, help_lines, limit, magnified, short, subject, where
 
-_TURNS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 CONTEXT = 4
 """Lines of source on either side of the one that is marked."""
 
 _MAP = (
-    "One line a comparison, one column a row of the batch: the darker, the larger the difference, of the row's largest "
-    "entry. A frame is a row with the same bits."
+    "One line a comparison, one column a row of the batch: from blue to red, the larger the difference, of the row's "
+    "largest entry. A frame is a row with the same bits."
 )
 _LINE = "From the first operation on: where the difference is born, grows, shrinks and dies; the scale is logarithmic."
 
@@ -47,27 +45,20 @@ class _Picture:
 
 def page(report: Report) -> str:
     """The page's text."""
+    data, report = report.to_json(), visible(report)
     environment = Environment(loader=PackageLoader("samebits.report"), autoescape=True, undefined=StrictUndefined,
-                              trim_blocks=True, finalize=_visible)  # fmt: skip
+                              trim_blocks=True, finalize=visible)  # fmt: skip
     assert environment.loader is not None
     style = environment.loader.get_source(environment, "style.css")[0]
-    limits = ["" if a.limit is None else f"{a.limit:.0e}" for a in report.axes]
-    rows = [
-        {"axis": a, "figures": figures(a.worst), "limit": limit, "where": where(a)}
-        for a, limit in zip(report.axes, limits, strict=True)
-    ]
+    rows = [{"axis": a, "figures": figures(a.worst), "limit": limit(a), "where": where(a)} for a in report.axes]
     findings = report.findings or ((report.first,) if report.first else ())
     notes = [*(f"{a.name}: {n}" for a in report.axes for n in a.notes), *report.notes, *help_lines(report)]
     return environment.get_template("report.html.j2").render(
         report=report, title=f"samebits audit of {report.subject}: {report.verdict}", style=Markup(style),
         headline=headline(report), subject=subject(report), axes=rows, places=[_place(f) for f in findings],
-        pictures=list(_all_pictures(report)), notes=notes, data=report.to_json(),
+        pictures=list(_all_pictures(report)), notes=notes, data=data, duration=duration,
+        magnified=magnified(report.magnified) if report.magnified else "",
     )  # fmt: skip
-
-
-def _visible(value: Any) -> Any:
-    """Marks that turn the direction of what follows them, as their escapes: a name may not reorder the page."""
-    return _TURNS.sub(lambda m: f"\\u{ord(m[0]):04x}", value) if type(value) is str else value
 
 
 def _place(finding: Finding) -> _Place:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from samebits.report._decode import decode
 from samebits.report._evidence import Candidate, Cause, Magnifier, Measurement, Step, Tree, Witness
 
 Status = Literal["holds", "rounding", "amplified", "leak", "nondeterministic", "not run"]
@@ -14,6 +15,24 @@ Verdict = Literal["holds", "rounding", "amplified", "leak", "nondeterministic"]
 SEVERITY: dict[str, int] = {
     "not run": -1, "holds": 0, "rounding": 1, "amplified": 2, "leak": 3, "nondeterministic": 4
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a row in both runs.
+
+    row: by its index in the batch. index: of the entry in the row, () for a row of one value. left, right: values and
+    their bits in hex. ulp: as in Difference.
+    """
+
+    row: int
+    index: tuple[int, ...]
+    left: str
+    right: str
+    ulp: int | None
+
+
+MOST_ENTRIES = 5
 
 
 @dataclass(frozen=True)
@@ -30,6 +49,7 @@ class Difference:
         output: the name of the output, "" for a function with one output.
         left, right: the two values with the largest difference, and their bits in hex.
         comparison: which comparison it was.
+        entries: the worst entry of each of the first MOST_ENTRIES rows that differ in this comparison and output.
     """
 
     ulp: int | None
@@ -41,6 +61,7 @@ class Difference:
     left: str
     right: str
     comparison: str
+    entries: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,6 +158,13 @@ class Report:
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), indent=1, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Report":
+        """The report that to_dict, to_json or `samebits audit --json` wrote. Raises ValueError for other data."""
+        if isinstance(data, dict):
+            data = {k: v for k, v in data.items() if k != "across"}  # what --across adds is no part of the report
+        return decode(cls, data, "report")
 
     def save_html(self, path: str | Path) -> None:
         """Writes one page without references to anything outside it."""

@@ -11,7 +11,7 @@ from html import escape
 from samebits.report._evidence import Measurement, Step, Tree
 
 CELL, LABEL, LINE = 14, 200, 18
-MOST_COLUMNS = 64
+MOST_COLUMNS, MOST_TERMS = 64, 512
 SHADES = 6
 """Classes s0 (the same bits) to s5."""
 
@@ -85,7 +85,9 @@ def timeline(profile: Sequence[Step]) -> str:
 
 
 def tree(t: Tree) -> str:
-    """Leaves on the left, each addition to the right of its operands."""
+    """Leaves on the left, each addition to the right of its operands; "" for more terms than a picture can show."""
+    if t.terms > MOST_TERMS:
+        return ""
     depth: dict[int, int] = dict.fromkeys(range(t.terms), 0)
     height: dict[int, float] = {i: float(i) for i in range(t.terms)}
     parts = []

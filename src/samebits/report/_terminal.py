@@ -1,32 +1,25 @@
-"""A report in a terminal: verdict and place as compilers print them, then a table of the axes."""
+"""A report in a terminal: verdict and place as compilers print them, a table of the axes, then labelled lines."""
 
 import io
-import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from samebits.report._evidence import Magnifier
-from samebits.report._model import Axis, Difference, Finding, Report
-
-STYLES = {
-    "holds": "green", "rounding": "yellow", "amplified": "bold yellow", "leak": "bold red",
-    "nondeterministic": "bold red", "not run": "dim",
-}  # fmt: skip
+from samebits.report._model import Axis, Finding, Report
+from samebits.report._sections import labelled, sections
+from samebits.report._visible import visible
+from samebits.report._words import STYLES, figures, headline, help_lines, limit, magnified, short, subject, where
 
 # A repr is read in notebooks, logs and assertion messages, where nothing is known about the width.
 WIDEST, NARROWEST = 110, 60
 
-_HEADLINES = {
-    "holds": "every row had the same bits in every batch tried",
-    "rounding": "the last bits of a row depend on its batch; the difference is rounding",
-    "amplified": "a row depends on its batch; it starts as rounding, and the program magnifies it",
-    "leak": "a row's result depends on other rows, on its place or on their number",
-    "nondeterministic": "the same call gave two different results",
-}
+WORDS = 28
+"""Columns that the words of a line need beside its figures; with fewer they stand below the table."""
 
 
 def text(report: Report) -> str:
@@ -38,45 +31,28 @@ def text(report: Report) -> str:
 
 
 def render(report: Report) -> RenderableType:
-    return Group(*_parts(report))
+    return Group(*_parts(visible(report)))
 
 
 def _parts(report: Report) -> Iterator[RenderableType]:
     yield Text.assemble((report.verdict, STYLES[report.verdict]), (f": {headline(report)}", "bold"))
     if report.first:
         yield from _place(report.first)
+    yield from _other_modes(report)
     if report.magnified:
-        yield _labelled("magnified", magnified(report.magnified), "yellow")
+        yield labelled("magnified", magnified(report.magnified), "yellow")
     yield Text(f"{report.subject}: {subject(report)}", style="dim")
-    yield _table(report.axes)
-    for cause in report.causes:
-        yield _labelled("why", f"{cause.name}. {cause.what} {cause.why}", "cyan")
+    yield _Axes(report.axes)
+    yield from sections(report)
     for axis in report.axes:
         for note in axis.notes:
-            yield _labelled("note", f"{axis.name}: {note}", "cyan")
+            yield labelled("note", f"{axis.name}: {note}", "cyan")
     if any(not a.decides and a.status not in ("holds", "not run") for a in report.axes):
-        yield _labelled("note", "eager against jit is about the compiler and not part of the verdict", "cyan")
+        yield labelled("note", "eager against jit is about the compiler and not part of the verdict", "cyan")
     for note in report.notes:
-        yield _labelled("note", note, "cyan")
+        yield labelled("note", note, "cyan")
     for advice in help_lines(report):
-        yield _labelled("help", advice, "green")
-
-
-def headline(report: Report) -> str:
-    if report.verdict != "leak":
-        return _HEADLINES[report.verdict]
-    leaking = {a.name for a in report.axes if a.decides and a.status == "leak"}
-    if "content" in leaking:
-        return "a row's result depends on the content of other rows"
-    if "position" in leaking:
-        return "a row's result depends on its place in the batch"
-    return "a row's result depends on how many rows there are, by more than rounding explains"
-
-
-def subject(report: Report) -> str:
-    how = "one row at a time, mapped" if report.form == "mapped" else "a function of the batch"
-    versions = ", ".join(f"{k} {v}" for k, v in report.versions.items())
-    return f"{how}, {report.rows} rows, {report.mode}, {versions}, {report.seconds:.1f} s"
+        yield labelled("help", advice, "green")
 
 
 def _place(first: Finding) -> Iterator[RenderableType]:
@@ -99,77 +75,45 @@ def _place(first: Finding) -> Iterator[RenderableType]:
     )  # fmt: skip
 
 
-def magnified(m: Magnifier) -> str:
-    """Where rounding grows, in a sentence."""
-    where = f", {short(m.file)}:{m.line}" if m.line else ""
-    times = f" {m.factor:,.0f} times" if m.factor else ""
-    return f"by {m.operation}{where} ({m.kind}{times}): {m.detail}"
+def _other_modes(report: Report) -> Iterator[RenderableType]:
+    """Where other ways of searching found the beginning, and what each way cannot see."""
+    for f in report.findings:
+        if f != report.first:
+            place = f", {short(f.file)}:{f.line} in {f.function}" if f.file else ""
+            yield labelled("also", f"{f.how} finds {f.operation}{place} ({f.axis})", "blue")
+    for f in dict.fromkeys((*((report.first,) if report.first else ()), *report.findings)):
+        if f.blind:
+            yield labelled("unseen", f"{f.how} does not see {f.blind}", "blue")
 
 
-def _table(axes: tuple[Axis, ...]) -> Table:
+@dataclass(frozen=True)
+class _Axes:
+    """The table of the axes; in a narrow terminal the words of each stand below it."""
+
+    axes: tuple[Axis, ...]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        narrow = _table(self.axes, wide=False)
+        if Measurement.get(console, options.update(width=10_000), narrow).maximum + WORDS <= options.max_width - 12:
+            yield _table(self.axes, wide=True)
+            return
+        yield narrow
+        for axis in self.axes:
+            if words := where(axis):
+                yield labelled(axis.name, words, "dim")
+
+
+def _table(axes: tuple[Axis, ...], wide: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("axis", no_wrap=True)
     table.add_column("status", no_wrap=True)
-    for name in ("ulp", "relative", "of the row", "limit"):
+    for name in ("ulp", "relative", "of the row", "limit") if wide else ("ulp", "of the row", "limit"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("worst at; tried", overflow="fold")
+    if wide:
+        table.add_column("worst at; tried", overflow="fold")
     for axis in axes:
         style = STYLES[axis.status] if axis.decides else "dim"
-        limit = "" if axis.limit is None else f"{axis.limit:.0e}"
-        table.add_row(axis.name, Text(axis.status, style=style), *figures(axis.worst), limit, where(axis))
+        ulp, relative, scaled = figures(axis.worst)
+        cells = (ulp, relative, scaled, limit(axis), where(axis)) if wide else (ulp, scaled, limit(axis))
+        table.add_row(Text(axis.name), Text(axis.status, style=style), *map(Text, cells))
     return table
-
-
-def figures(d: Difference | None) -> tuple[str, str, str]:
-    if d is None:
-        return "", "", ""
-    return "-" if d.ulp is None else f"{d.ulp:,}", f"{d.relative:.1e}", f"{d.row_scaled:.1e}"
-
-
-def where(axis: Axis) -> str:
-    tried = f"tried {', '.join(axis.tested)}" if axis.tested else ""
-    if axis.worst is None:
-        return tried
-    worst = f"{axis.worst.comparison}, row {axis.worst.row}"
-    if axis.worst.output:
-        worst += f", output {axis.worst.output}"
-    more = len(axis.concerned) - 1
-    return f"{worst}{f' and {more} more' if more > 0 else ''}; {tried}"
-
-
-def help_lines(report: Report) -> Iterator[str]:
-    if report.verdict in ("rounding", "amplified"):
-        fixed = f"samebits.jax.invariant({report.subject})"
-        yield f"{fixed} gives each row the same bits in every batch; samebits audit --fix shows it"
-    if report.verdict == "amplified":
-        yield (
-            "a function of one row cannot know its batch, so a large difference is rounding that grows on the way"
-            if report.form == "mapped"
-            else "inputs moved by a few ulp move the result as far, so any rounding difference would"
-        )
-    if report.verdict == "leak":
-        yield "this is what the program says, not rounding: give that operation the row's own axis or key"
-    if report.verdict == "nondeterministic":
-        yield "look for a hidden state, a random key from outside, or a device that sums in any order"
-
-
-def _labelled(label: str, message: str, style: str) -> Table:
-    row = Table.grid(padding=(0, 1, 0, 0))
-    row.add_column(no_wrap=True)
-    row.add_column(overflow="fold")
-    row.add_row(Text(f"{label}:", style=f"bold {style}"), Text(message))
-    return row
-
-
-def short(file: str | None) -> str:
-    """A path as short as it stays true: from site-packages on, or relative to the working directory."""
-    if not file:
-        return "?"
-    for folder in ("site-packages/", "dist-packages/"):
-        if folder in file:
-            return file.split(folder, 1)[1]
-    try:
-        relative = os.path.relpath(file)
-    except ValueError:  # another drive
-        return file
-    return file if relative.startswith("..") else relative

@@ -3,6 +3,7 @@
 pytest loads it in every run, so nothing of samebits is imported until a test asks for the fixture.
 """
 
+import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -88,8 +89,10 @@ def _within(sizes: tuple[int, ...], batch: Any) -> tuple[int, ...] | None:
 
 
 def _file_name(node: str) -> str:
-    """A test's id as a file name: one for each test, so that workers do not meet."""
-    return re.sub(r"[^\w.\[\]=-]+", "_", node)[-150:]
+    """A test's id as a file name: another for each test, so that workers do not meet."""
+    digest = hashlib.sha256(node.encode(errors="backslashreplace")).hexdigest()[:8]
+    words = re.sub(r"[^a-zA-Z0-9.=[\]_-]+", "_", node)[-120:]
+    return f"{words}-{digest}"
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ def worst(a: list[Any], b: list[Any], ia: Any, ib: Any) -> float | None:
     return found
 
 
-def measure(path: Path, name: str = "fn") -> dict[str, float | str | None]:
+def measure(path: Path, name: str = "fn") -> dict[str, float | None]:
     """What differs, by experiment."""
     case = load(path)
     runner, n = Runner(case), case.META["n"]
@@ -109,7 +109,7 @@ def measure(path: Path, name: str = "fn") -> dict[str, float | str | None]:
         return max(seen) if seen else None
 
     whole = run(x)
-    seen: dict[str, float | str | None] = {"repeat": worst(whole, run(x), range(n), range(n))}
+    seen: dict[str, float | None] = {"repeat": worst(whole, run(x), range(n), range(n))}
     if not runner.torch and name == "fn":
         eager = runner.function(name, eager=True)
         first, again = runner.rows(eager(x)), runner.rows(eager(x))
@@ -174,7 +174,7 @@ def entry(path: Path) -> dict[str, Any]:
     meta = load(path).META
     text = path.read_text().splitlines()
     marked = [i for i, line in enumerate(text, 1) if "# CULPRIT" in line]
-    seen = measure(path)
+    seen: dict[str, Any] = {**measure(path)}
     if meta["framework"] == "jax":
         seen |= in_double(path)
     fixed = "\ndef fixed(" in path.read_text()

@@ -13,10 +13,11 @@ INSTALLED := $(firstword $(wildcard .venv/installed-strictly) .venv/installed)
 # Packages of bench/ that time the kernels against peers; each has a page.
 BENCHES := matmul conv elementwise reductions rows attention
 
-.PHONY: help build demo test neon sanitize lint bench $(BENCHES:%=bench-%) wheel format clean
+.PHONY: help build demo test cases neon sanitize lint bench $(BENCHES:%=bench-%) wheel format clean
 help:
 	@echo "make demo     the programs that started this, stock and invariant; writes samebits-demo.html"
 	@echo "make test     everything that .ci/run checks: lint, types, layers, format, tests"
+	@echo "make cases    the audit on the 52 cases of tests/audit/cases; needs torch for half of them"
 	@echo "make neon     the NEON kernels, cross-compiled, under qemu-user (part of make test where the tools are there)"
 	@echo "make sanitize the native code under address, undefined and thread sanitizers"
 	@echo "make build    set up .venv with the package (editable) and its native libraries"
@@ -33,6 +34,9 @@ demo: $(INSTALLED)
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2
+
+cases: $(INSTALLED)
+	$(BIN)/python -m dev.score
 
 # What `make test` skips where the tools are missing; the cross build is in build/neon.
 neon: .venv/installed-strictly
